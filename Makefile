@@ -71,7 +71,7 @@ units := $(unit_sources:%.c=$(out)/%)
 # (test_bundle is left out because clang 14 wrongly reports a directory that is closed after an unnamed file.)
 ifeq ($(SAN),thread)
 units := $(filter $(addprefix %/test_,agent askpass barrier capture engine fd forward gateway gateway_steps gateway_unix graph gzip keyring \
-    knownhosts mux login_queue profile_halves progress proc shared_inventory signals service_run wire),$(units))
+    knownhosts mux login_queue profile_halves progress proc shared_inventory signals service_run buffered_socket),$(units))
 endif
 fuzzer_sources := $(wildcard tests/fuzz/fuzz_*.c)
 fuzzers := $(fuzzer_sources:%.c=$(out)/%)

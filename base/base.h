@@ -1,4 +1,9 @@
-/* The lowest layer. Every other folder may include it; it includes no other folder. */
+/*
+ * The lowest layer. Every other folder may include it; it includes no other folder.
+ *
+ * base/data works in memory alone: errors, buffers, strings, lists and tables, and parsers of JSON and YAML
+ * with limits. The rest calls the system: files, processes, threads, clocks, secrets.
+ */
 #ifndef BASE_BASE_H
 #define BASE_BASE_H
 

@@ -1,7 +1,6 @@
 #include "base/confined.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 
 #include "base/data/text.h"
 #include "base/banned.h"
@@ -59,22 +58,18 @@ int confined_run(const struct confined_work *w, const struct proc_fork_limits *l
 
 void confined_budget_init(uint64_t bytes, struct confined_budget *ret)
 {
-    *ret = (struct confined_budget){.bytes = bytes,
+    *ret = (struct confined_budget){.mutex = PTHREAD_MUTEX_INITIALIZER,
+                                    .bytes = bytes,
                                     .limits = confined_limits(bytes, -1),
                                     .memory_before = proc_memory_in_use(),
                                     .cpu_before_ms = proc_cpu_ms()};
 }
 
-/* Protects `bytes`, `limits` and `receiving` of each budget: a thread that fetches may raise them while
- * others check them.
- */
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-
-static struct proc_fork_limits limits_of(const struct confined_budget *b)
+static struct proc_fork_limits limits_of(struct confined_budget *b)
 {
-    pthread_mutex_lock(&mutex);
+    pthread_mutex_lock(&b->mutex);
     struct proc_fork_limits limits = b->limits;
-    pthread_mutex_unlock(&mutex);
+    pthread_mutex_unlock(&b->mutex);
     return limits;
 }
 
@@ -87,12 +82,12 @@ static void add_bytes(struct confined_budget *b, uint64_t bytes)
 
 void confined_budget_add(struct confined_budget *b, uint64_t bytes)
 {
-    pthread_mutex_lock(&mutex);
+    pthread_mutex_lock(&b->mutex);
     add_bytes(b, bytes);
-    pthread_mutex_unlock(&mutex);
+    pthread_mutex_unlock(&b->mutex);
 }
 
-struct proc_fork_limits confined_budget_remaining(const struct confined_budget *b, int cancel_fd)
+struct proc_fork_limits confined_budget_remaining(struct confined_budget *b, int cancel_fd)
 {
     struct proc_fork_limits rest = limits_of(b);
     rest.cancel_fd = cancel_fd;
@@ -103,7 +98,7 @@ struct proc_fork_limits confined_budget_remaining(const struct confined_budget *
     return rest;
 }
 
-int confined_budget_check(const struct confined_budget *b, const char *name, struct err *err)
+int confined_budget_check(struct confined_budget *b, const char *name, struct err *err)
 {
     /* The last input may take the other 3/8: on a busy machine a check of 128 MiB took 3.5 s of 10 s. */
     int64_t limit_ms = b ? limits_of(b).cpu_ms / 8 * 5 : 0;
@@ -113,7 +108,7 @@ int confined_budget_check(const struct confined_budget *b, const char *name, str
     return confined_err_wrap(err, name);
 }
 
-void confined_limit_memory(const struct confined_budget *b, uint64_t *ret_before)
+void confined_limit_memory(struct confined_budget *b, uint64_t *ret_before)
 {
     if (b)
         proc_limit_memory(b->memory_before + limits_of(b).memory, ret_before);
@@ -130,24 +125,24 @@ void confined_begin_receiving(struct confined_budget *b, uint64_t max_bytes)
 {
     if (!b)
         return;
-    pthread_mutex_lock(&mutex);
+    pthread_mutex_lock(&b->mutex);
     b->receiving += max_bytes;
     renew_memory(b);
-    pthread_mutex_unlock(&mutex);
+    pthread_mutex_unlock(&b->mutex);
 }
 
 void confined_end_receiving(struct confined_budget *b, uint64_t max_bytes, uint64_t bytes)
 {
     if (!b)
         return;
-    pthread_mutex_lock(&mutex);
+    pthread_mutex_lock(&b->mutex);
     b->receiving -= max_bytes;
     add_bytes(b, bytes);
     renew_memory(b);
-    pthread_mutex_unlock(&mutex);
+    pthread_mutex_unlock(&b->mutex);
 }
 
-int confined_restore_memory(const struct confined_budget *b, uint64_t before, int rc, const char *name,
+int confined_restore_memory(struct confined_budget *b, uint64_t before, int rc, const char *name,
                             struct err *err)
 {
     char limit[32];

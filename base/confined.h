@@ -2,6 +2,8 @@
 #ifndef BASE_CONFINED_H
 #define BASE_CONFINED_H
 
+#include <pthread.h>
+
 #include "base/proc.h"
 
 /*
@@ -22,9 +24,12 @@ struct proc_fork_limits confined_limits(uint64_t bytes, int cancel_fd);
  * inputs in this process, or in child processes one by one.
  */
 struct confined_budget {
-    uint64_t bytes; /* total size of the inputs */
+    pthread_mutex_t mutex; /* protects the three members below: a thread that fetches may raise them while
+                              others check them */
+    uint64_t bytes;        /* total size of the inputs */
     struct proc_fork_limits limits;
-    uint64_t receiving;     /* bytes of memory for the inputs that are arriving */
+    uint64_t receiving; /* bytes of memory for the inputs that are arriving */
+
     uint64_t memory_before; /* bytes of private memory before the first input */
     int64_t cpu_before_ms;  /* proc_cpu_ms before the first input */
 };
@@ -36,18 +41,18 @@ void confined_budget_add(struct confined_budget *b, uint64_t bytes);
 
 /* Returns the unused part of the budget as the limits of a child, but at least 1 s and 16 MB, so that the
  * child can report an error. */
-struct proc_fork_limits confined_budget_remaining(const struct confined_budget *b, int cancel_fd);
+struct proc_fork_limits confined_budget_remaining(struct confined_budget *b, int cancel_fd);
 
 /* Returns 0, or -1 with ERR_LIMIT if five eighths of the CPU time are used: the rest is for the last input
  * and the report. The message names the input `name`. A NULL budget has no limit. */
-int confined_budget_check(const struct confined_budget *b, const char *name, struct err *err);
+int confined_budget_check(struct confined_budget *b, const char *name, struct err *err);
 
 /* From confined_limit_memory to confined_restore_memory, allocations of this process beyond the budget fail,
  * and the caller must not start a child. confined_restore_memory takes the value `before` that
  * confined_limit_memory set, and the result `rc` and the error of the work. It returns rc, or -1 with
  * ERR_LIMIT if the work ran out of memory. With a NULL budget both do nothing. */
-void confined_limit_memory(const struct confined_budget *b, uint64_t *ret_before);
-int confined_restore_memory(const struct confined_budget *b, uint64_t before, int rc, const char *name,
+void confined_limit_memory(struct confined_budget *b, uint64_t *ret_before);
+int confined_restore_memory(struct confined_budget *b, uint64_t before, int rc, const char *name,
                             struct err *err);
 
 /* For an input whose size is unknown until it has arrived, such as the answer of a server. Between the two

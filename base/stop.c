@@ -2,6 +2,8 @@
 
 #include <inttypes.h>
 
+#include "base/fd.h"
+#include "base/proc.h"
 #include "base/banned.h"
 
 struct stop stop_begin(int cancel_fd, int64_t cpu_ms)

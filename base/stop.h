@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/base.h"
+#include "base/data/err.h"
 
 struct stop {
     int cancel_fd;   /* readable: the work is cancelled; -1: none */

@@ -105,22 +105,22 @@ static void add_item_findings(struct buf *b, const struct manifest_item *item, j
 
 /* ---- all items with host and service ------------------------------------------------------------------- */
 
-struct visit {
+struct visitor {
     struct buf *b;
     const char *host; /* NULL for local files */
     const char *service;
     size_t n_missing; /* lines that add_missing has written */
 };
 
-typedef void visit_fn(struct visit *v, const struct manifest_item *item);
+typedef void visit_fn(struct visitor *v, const struct manifest_item *item);
 
-static void visit_list(struct visit *v, const struct manifest_item *items, size_t n, visit_fn *visit)
+static void visit_list(struct visitor *v, const struct manifest_item *items, size_t n, visit_fn *visit)
 {
     for (size_t i = 0; i < n; i++)
         visit(v, &items[i]);
 }
 
-static void visit_items(struct visit *v, const struct manifest *m, visit_fn *visit)
+static void visit_items(struct visitor *v, const struct manifest *m, visit_fn *visit)
 {
     for (size_t i = 0; i < m->n_hosts; i++)
         for (size_t k = 0; k < m->hosts[i].n_services; k++) {
@@ -352,7 +352,7 @@ static void add_host(struct buf *b, const struct manifest_host *host, json_t *se
 #define REASON_MAX 1024
 
 /* Adds the server's message, unless the reason contains it or ends, after ": ", in its beginning. */
-static void add_server_words(struct visit *v, const struct manifest_item *item, const char *why)
+static void add_server_words(struct visitor *v, const struct manifest_item *item, const char *why)
 {
     const char *words = text_or_empty(item ? item->server_words : NULL);
     /* A hostile manifest may have a reason of megabytes. */
@@ -366,7 +366,7 @@ static void add_server_words(struct visit *v, const struct manifest_item *item, 
 }
 
 /* Adds a line for a missing item, or, if `item` is NULL, for a missing service or host. */
-static void add_missing(struct visit *v, const struct manifest_item *item, const char *why)
+static void add_missing(struct visitor *v, const struct manifest_item *item, const char *why)
 {
     buf_adds(v->b, "- ");
     add_text(v->b, v->host);
@@ -383,7 +383,7 @@ static void add_missing(struct visit *v, const struct manifest_item *item, const
     v->n_missing++;
 }
 
-static void visit_missing(struct visit *v, const struct manifest_item *item)
+static void visit_missing(struct visitor *v, const struct manifest_item *item)
 {
     if (item->status != MANIFEST_OK)
         add_missing(v, item, text_or_empty(item->error));
@@ -391,7 +391,7 @@ static void visit_missing(struct visit *v, const struct manifest_item *item)
 
 static void add_all_missing(struct buf *b, const struct manifest *m)
 {
-    struct visit v = {.b = b};
+    struct visitor v = {.b = b};
     buf_adds(b, "\n## What is missing\n\n");
     for (size_t i = 0; i < m->n_hosts; i++) {
         const struct manifest_host *host = &m->hosts[i];
@@ -414,7 +414,7 @@ static void add_all_missing(struct buf *b, const struct manifest *m)
 /* ---- commands to copy -------------------------------------------------------------------------------- */
 
 struct examples {
-    struct visit v;
+    struct visitor v;
     const char *profile; /* paths, or NULL */
     const char *trace;
 };
@@ -428,7 +428,7 @@ static bool needs_no_quotes(const char *path)
     return true;
 }
 
-static void visit_example(struct visit *v, const struct manifest_item *item)
+static void visit_example(struct visitor *v, const struct manifest_item *item)
 {
     struct examples *e = (struct examples *)v;
     if (!has_text(item->file) || item->status != MANIFEST_OK || !needs_no_quotes(item->file))

@@ -1,3 +1,12 @@
+/*
+ * The table of commands: each row is a group of `profgrab help` or NULL, and a command. The folders follow
+ * the groups: capture/, hosts/, bundle/, read/ and pprof/ have the commands, and args/, term/ and input/ the
+ * parts that all commands share.
+ *
+ * read/ has one file for each command that reads profiles, bundles or dumps. Each expands its arguments
+ * (cli/input/input.h), parses untrusted input in a child process or within a budget (base/confined.h), and
+ * prints the result or writes a page.
+ */
 #include "cli/args/command.h"
 #include "base/banned.h"
 

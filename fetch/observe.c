@@ -59,7 +59,7 @@ void observe_service(struct observe *o, const struct target *target, const struc
     pthread_mutex_unlock(&o->mutex);
 }
 
-static void save(struct observe *o, bool before_timed_item)
+static void call_save(struct observe *o, bool before_timed_item)
 {
     if (o->observer->save)
         o->observer->save(o->observer->ctx, before_timed_item);
@@ -75,12 +75,12 @@ void observe_item(struct observe *o, const struct target *target, struct fetch_i
         o->observer->item(o->observer->ctx, target, item);
         pthread_mutex_unlock(&o->mutex);
     }
-    save(o, false);
+    call_save(o, false);
 }
 
 void observe_progress(struct observe *o, const struct target *target, const struct fetch_progress *p)
 {
-    save(o, p->elapsed_ms == 0 && p->timed_ms > 0);
+    call_save(o, p->elapsed_ms == 0 && p->timed_ms > 0);
     if (!o->observer->progress)
         return;
     pthread_mutex_lock(&o->mutex);

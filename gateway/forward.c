@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gateway/gateway.h"
 #include "gateway/ssh/failure.h"
 #include "base/banned.h"
 

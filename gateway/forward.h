@@ -4,8 +4,10 @@
 #define GATEWAY_FORWARD_H
 
 #include "base/base.h"
-#include "gateway/gateway.h"
 #include "gateway/local.h"
+#include "gateway/ssh/ssh.h"
+
+struct gateway;
 
 struct forward_mapping {
     const struct local_listener *listener;

@@ -209,7 +209,7 @@ static void wait_for_work(struct hub *h)
         at -= LINK_POLLS;
     for (struct link *l = h->links; l; l = l->next, at += LINK_POLLS)
         link_process_polled(l, &h->polled[at]);
-    /* Usually a reading link makes libssh2 read the socket. If no link does so, or the wire is congested,
+    /* Usually a reading link makes libssh2 read the socket. If no link does so, or the session is congested,
      * read ahead here. */
     bool read = false;
     for (const struct link *l = h->links; l; l = l->next)

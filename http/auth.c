@@ -33,7 +33,7 @@ void http_auth_mask(const struct http_auth *auth, char *text)
     explicit_bzero(encoded, sizeof encoded);
 }
 
-static bool contains(const char *p, size_t n, const char *needle)
+static bool contains_secret(const char *p, size_t n, const char *needle)
 {
     size_t length = strlen(needle);
     return length > 0 && memmem(p, n, needle, length) != NULL;
@@ -52,7 +52,7 @@ int http_auth_find_in_file(const struct http_auth *auth, int fd, bool *ret_found
     encode_basic(auth, encoded);
     for (off_t at = 0; !found && (n = pread(fd, window + kept, CHUNK, at)) > 0; at += n) {
         size_t size = kept + (size_t)n;
-        found = contains(window, size, auth->secret->text) || contains(window, size, encoded);
+        found = contains_secret(window, size, auth->secret->text) || contains_secret(window, size, encoded);
         /* The secret may begin at the end of this piece. */
         kept = size < ENCODED_SIZE ? size : ENCODED_SIZE;
         memmove(window, window + size - kept, kept);

@@ -159,8 +159,8 @@ static uint64_t child_memory(uint64_t most)
 }
 
 /* Starts the child with the rest of the budget, and adds its result to the manifest. */
-static int draw_page(struct manifest *manifest, struct child_input *input,
-                     const struct confined_budget *budget, int cancel_fd, struct err *err)
+static int draw_page(struct manifest *manifest, struct child_input *input, struct confined_budget *budget,
+                     int cancel_fd, struct err *err)
 {
     struct proc_fork_limits limits = confined_budget_remaining(budget, cancel_fd);
     struct buf result = BUF_INIT(0);
@@ -182,7 +182,7 @@ static int draw_page(struct manifest *manifest, struct child_input *input,
 }
 
 int page_build_workdir(struct manifest *manifest, const struct workdir *workdir,
-                       const struct confined_budget *budget, int cancel_fd, struct err *err)
+                       struct confined_budget *budget, int cancel_fd, struct err *err)
 {
     struct child_input input = {
         .manifest = manifest, .workdir = workdir, .output = {.fd = -1, .hash = sha256_new(err)}};

@@ -32,7 +32,7 @@
 #define PAGE_AFTER_SIGNAL_MS 500
 #define PAGE_AFTER_SIGNAL_BYTES ((uint64_t)8 << 20)
 int page_build_workdir(struct manifest *manifest, const struct workdir *workdir,
-                       const struct confined_budget *budget, int cancel_fd, struct err *err);
+                       struct confined_budget *budget, int cancel_fd, struct err *err);
 
 /* ---- children with limits ------------------------------------------------------------------------------ */
 

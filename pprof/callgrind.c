@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "pprof/formats.h"
-#include "pprof/job.h"
+#include "pprof/report.h"
 #include "pprof/trim.h"
 #include "base/banned.h"
 
@@ -22,7 +22,7 @@ struct numbers {
 };
 
 struct callgrind {
-    struct pprof_job *j;
+    struct report *report;
     const struct graph *g;
     uint32_t *names; /* by node: its unique name; 0 for nodes that are not shown */
     struct numbers objfiles, files, functions;
@@ -78,13 +78,13 @@ static bool same_function(const struct function *a, const struct function *b)
 /* "main.f [2/3]" */
 static int number_name(struct callgrind *c, uint32_t name, size_t number, size_t n, uint32_t *ret)
 {
-    struct str s = profile_str(c->j->profile, name);
-    struct buf text = BUF_INIT(JOB_NAME_MAX);
+    struct str s = profile_str(c->report->profile, name);
+    struct buf text = BUF_INIT(REPORT_NAME_MAX);
     buf_add(&text, s.p, s.n);
     buf_addf(&text, " [%zu/%zu]", number, n);
-    int rc = buf_check(&text, "a function's name", c->j->err);
+    int rc = buf_check(&text, "a function's name", c->report->err);
     if (rc == 0)
-        rc = profile_intern(c->j->profile, buf_str(&text), text.len, ret, c->j->err);
+        rc = profile_intern(c->report->profile, buf_str(&text), text.len, ret, c->report->err);
     buf_release(&text);
     return rc;
 }
@@ -133,7 +133,7 @@ static int find_names(struct callgrind *c)
 {
     struct function *functions = malloc((c->g->n_order + 1) * sizeof *functions);
     c->names = calloc(c->g->n_nodes + 1, sizeof *c->names);
-    int rc = functions && c->names ? name_nodes(c, functions) : err_nomem(c->j->err);
+    int rc = functions && c->names ? name_nodes(c, functions) : err_nomem(c->report->err);
     free(functions);
     return rc;
 }
@@ -145,19 +145,19 @@ static int write_name(struct callgrind *c, const char *what, struct numbers *num
 {
     size_t had = numbers->cap;
     if (array_reserve((void **)&numbers->by_string, &numbers->cap, (size_t)name + 1,
-                      sizeof *numbers->by_string, c->j->err) < 0)
+                      sizeof *numbers->by_string, c->report->err) < 0)
         return -1;
     if (numbers->cap > had)
         memset(numbers->by_string + had, 0, (numbers->cap - had) * sizeof *numbers->by_string);
-    out_text(c->j->out, what);
+    out_text(c->report->out, what);
     if (name && numbers->by_string[name]) {
-        out_format(c->j->out, "(%" PRIu32 ")", numbers->by_string[name]);
+        out_format(c->report->out, "(%" PRIu32 ")", numbers->by_string[name]);
     } else if (name) {
         numbers->by_string[name] = ++numbers->last;
-        out_format(c->j->out, "(%" PRIu32 ") ", numbers->last);
-        out_str(c->j->out, profile_str(c->j->profile, name));
+        out_format(c->report->out, "(%" PRIu32 ") ", numbers->last);
+        out_str(c->report->out, profile_str(c->report->profile, name));
     }
-    out_text(c->j->out, "\n");
+    out_text(c->report->out, "\n");
     return 0;
 }
 
@@ -170,29 +170,30 @@ static void write_address(const struct callgrind *c, uint64_t address)
     if (c->previous && c->previous->address != address)
         snprintf(relative, sizeof relative, "%+" PRId64, (int64_t)(address - c->previous->address));
     bool shorter = c->previous && (relative[0] == '*' || strlen(relative) < strlen(absolute));
-    out_text(c->j->out, shorter ? relative : absolute);
+    out_text(c->report->out, shorter ? relative : absolute);
 }
 
-static int64_t scale_value(const struct pprof_job *j, int64_t value)
+static int64_t scale_value(const struct report *report, int64_t value)
 {
     struct str unit;
-    return profile_double_to_int(measure_scale(value, j->sample_unit, j->output_unit, &unit));
+    return profile_double_to_int(measure_scale(value, report->sample_unit, report->output_unit, &unit));
 }
 
 static int write_calls(struct callgrind *c, uint32_t node)
 {
     const struct graph *g = c->g;
     struct graph_edges calls = {NULL, 0};
-    int rc = graph_edges(g, node, false, &calls, c->j->err);
+    int rc = graph_edges(g, node, false, &calls, c->report->err);
     for (size_t i = 0; i < calls.n && rc == 0; i++) {
         const struct edge *e = &g->edges[calls.items[i]];
         const struct node_info *callee = &g->nodes[e->to].info;
         rc = write_name(c, "cfl=", &c->files, callee->file);
         if (rc == 0)
             rc = write_name(c, "cfn=", &c->functions, c->names[e->to]);
-        out_text(c->j->out, "calls=0 ");
+        out_text(c->report->out, "calls=0 ");
         write_address(c, callee->address);
-        out_format(c->j->out, " %" PRId64 "\n* * %" PRId64 "\n", callee->line, scale_value(c->j, e->weight));
+        out_format(c->report->out, " %" PRId64 "\n* * %" PRId64 "\n", callee->line,
+                   scale_value(c->report, e->weight));
     }
     free(calls.items);
     return rc;
@@ -204,14 +205,15 @@ static int write_node(struct callgrind *c, uint32_t node)
     const struct node_info *last = c->previous;
     if (!last || n->info.objfile != last->objfile || n->info.file != last->file ||
         n->info.name != last->name) {
-        out_text(c->j->out, "\n");
+        out_text(c->report->out, "\n");
         if (write_name(c, "ob=", &c->objfiles, n->info.objfile) < 0 ||
             write_name(c, "fl=", &c->files, n->info.file) < 0 ||
             write_name(c, "fn=", &c->functions, n->info.name) < 0)
             return -1;
     }
     write_address(c, n->info.address);
-    out_format(c->j->out, " %" PRId64 " %" PRId64 "\n", n->info.line, scale_value(c->j, node_flat(n)));
+    out_format(c->report->out, " %" PRId64 " %" PRId64 "\n", n->info.line,
+               scale_value(c->report, node_flat(n)));
     int rc = write_calls(c, node);
     c->previous = &n->info;
     return rc;
@@ -219,26 +221,27 @@ static int write_node(struct callgrind *c, uint32_t node)
 
 static int write_profile(struct callgrind *c)
 {
-    struct pprof_job *j = c->j;
+    struct report *report = c->report;
     if (find_names(c) < 0)
         return -1;
-    out_text(j->out, "positions: instr line\nevents: ");
-    out_text(j->out, j->settings->mean ? "mean_" : "");
-    out_str(j->out, profile_str(j->profile, j->profile->sample_types[j->value_index].type));
-    out_text(j->out, "(");
-    out_str(j->out, j->output_unit);
-    out_text(j->out, ")\n");
+    out_text(report->out, "positions: instr line\nevents: ");
+    out_text(report->out, report->settings->mean ? "mean_" : "");
+    out_str(report->out,
+            profile_str(report->profile, report->profile->sample_types[report->value_index].type));
+    out_text(report->out, "(");
+    out_str(report->out, report->output_unit);
+    out_text(report->out, ")\n");
     for (size_t i = 0; i < c->g->n_order; i++)
         if (write_node(c, c->g->order[i]) < 0)
             return -1;
     return 0;
 }
 
-int callgrind_write(struct pprof_job *j)
+int callgrind_write(struct report *report)
 {
     struct graph g = {0};
-    struct callgrind c = {.j = j, .g = &g};
-    int rc = trim_graph(j, &g, NULL);
+    struct callgrind c = {.report = report, .g = &g};
+    int rc = trim_graph(report, &g, NULL);
     if (rc == 0)
         rc = write_profile(&c);
     free(c.names);

@@ -1,14 +1,14 @@
 /* -comments: the profile's comments, one per line. */
 #include "pprof/formats.h"
-#include "pprof/job.h"
+#include "pprof/report.h"
 #include "base/banned.h"
 
-int comments_write(struct pprof_job *j)
+int comments_write(struct report *report)
 {
-    const struct profile *p = j->profile;
+    const struct profile *p = report->profile;
     for (size_t i = 0; i < p->n_comments; i++) {
-        out_str(j->out, profile_str(p, p->comments[i]));
-        out_text(j->out, "\n");
+        out_str(report->out, profile_str(p, p->comments[i]));
+        out_text(report->out, "\n");
     }
     return 0;
 }

@@ -16,7 +16,7 @@
 
 static void write_buffer(struct dot *d)
 {
-    out_add(d->j->out, buf_str(&d->text), d->text.len);
+    out_add(d->report->out, buf_str(&d->text), d->text.len);
     buf_clear(&d->text);
 }
 
@@ -58,16 +58,16 @@ static int font_size(int64_t flat, double largest)
     return 8 + (int)ceil(16 * sqrt(size / largest));
 }
 
-static double color_score(const struct pprof_job *j, int64_t v)
+static double color_score(const struct report *report, int64_t v)
 {
-    return (double)v / (double)measure_abs(j->total);
+    return (double)v / (double)measure_abs(report->total);
 }
 
 /* The value in units of total/parts, at most `parts`. */
-static int64_t share_of(const struct pprof_job *j, int64_t v, int64_t parts)
+static int64_t share_of(const struct report *report, int64_t v, int64_t parts)
 {
     int64_t product = (int64_t)((uint64_t)v * (uint64_t)parts);
-    int64_t share = measure_abs(measure_divide(product, j->total));
+    int64_t share = measure_abs(measure_divide(product, report->total));
     return share < parts ? share : parts;
 }
 
@@ -77,30 +77,30 @@ static int64_t share_of(const struct pprof_job *j, int64_t v, int64_t parts)
 static void add_share(struct dot *d, const char *value, int64_t v)
 {
     char share[MEASURE_TEXT];
-    measure_percentage(share, v, d->j->total);
+    measure_percentage(share, v, d->report->total);
     buf_addf(&d->text, "%s (%s)", value, share + strspn(share, " "));
 }
 
 static void add_values(struct dot *d, int64_t flat, int64_t cum)
 {
     char text[MEASURE_TEXT];
-    job_format_value(d->j, text, flat);
+    report_format_value(d->report, text, flat);
     if (flat)
         add_share(d, text, flat);
     else
         buf_adds(&d->text, "0");
     if (cum == flat)
         return;
-    job_format_value(d->j, text, cum);
+    report_format_value(d->report, text, cum);
     buf_adds(&d->text, flat ? "\\nof " : " of ");
     add_share(d, text, cum);
 }
 
 static int add_escaped_name(struct dot *d, uint32_t node)
 {
-    struct buf name = BUF_INIT(JOB_NAME_MAX);
+    struct buf name = BUF_INIT(REPORT_NAME_MAX);
     node_name(d->g, &d->g->nodes[node].info, &name);
-    int rc = buf_check(&name, "a name", d->j->err);
+    int rc = buf_check(&name, "a name", d->report->err);
     if (rc == 0)
         dot_escape(&d->text, (struct str){buf_str(&name), name.len});
     buf_release(&name);
@@ -112,8 +112,8 @@ static int write_node(struct dot *d, uint32_t node, double largest)
     const struct node *n = &d->g->nodes[node];
     int64_t flat = node_flat(n), cum = node_cum(n);
     char value[MEASURE_TEXT];
-    double score = color_score(d->j, cum);
-    job_format_value(d->j, value, cum);
+    double score = color_score(d->report, cum);
+    report_format_value(d->report, value, cum);
     buf_addf(&d->text, "N%u [label=\"", d->ids[node]);
     dot_node_lines(d->g, &n->info, &d->text);
     add_values(d, flat, cum);
@@ -123,7 +123,7 @@ static int write_node(struct dot *d, uint32_t node, double largest)
         return -1;
     buf_addf(&d->text, " (%s)\" color=\"%s\" fillcolor=\"%s\"]\n", value, dot_color(score, false).text,
              dot_color(score, true).text);
-    int rc = buf_check(&d->text, "a node", d->j->err);
+    int rc = buf_check(&d->text, "a node", d->report->err);
     write_buffer(d);
     return rc;
 }
@@ -144,16 +144,16 @@ static int write_edge(struct dot *d, const struct edge *e, bool has_nodelets)
 {
     int64_t w = measure_divide(e->weight, e->weight_div);
     char value[MEASURE_TEXT];
-    job_format_value(d->j, value, w);
+    report_format_value(d->report, value, w);
     buf_addf(&d->text, "N%u -> N%u [label=\" %s%s\"", d->ids[e->from], d->ids[e->to], value,
              e->inlined ? "\\n (inline)" : "");
-    if (d->j->total) {
-        int64_t weight = 1 + share_of(d->j, w, 100), width = 1 + share_of(d->j, w, 5);
+    if (d->report->total) {
+        int64_t weight = 1 + share_of(d->report, w, 100), width = 1 + share_of(d->report, w, 5);
         if (weight > 1)
             buf_addf(&d->text, " weight=%lld", (long long)weight);
         if (width > 1)
             buf_addf(&d->text, " penwidth=%lld", (long long)width);
-        buf_addf(&d->text, " color=\"%s\"", dot_color(color_score(d->j, w), false).text);
+        buf_addf(&d->text, " color=\"%s\"", dot_color(color_score(d->report, w), false).text);
     }
     buf_adds(&d->text, " tooltip=\"");
     if (add_tooltip(d, e, value) < 0)
@@ -162,7 +162,7 @@ static int write_edge(struct dot *d, const struct edge *e, bool has_nodelets)
     if (add_tooltip(d, e, value) < 0)
         return -1;
     buf_addf(&d->text, "%s%s]\n", e->residual ? " style=\"dotted\"" : "", has_nodelets ? " minlen=2" : "");
-    int rc = buf_check(&d->text, "an edge", d->j->err);
+    int rc = buf_check(&d->text, "an edge", d->report->err);
     write_buffer(d);
     return rc;
 }
@@ -175,9 +175,9 @@ static struct str profile_title(const struct profile *p)
 static int write_legend(struct dot *d)
 {
     struct heading legend = HEADING_INIT;
-    struct str title = profile_title(d->j->profile);
-    heading_add_picture(d->j, d->g, &legend);
-    int rc = buf_check(&legend.text, "the legend", d->j->err);
+    struct str title = profile_title(d->report->profile);
+    heading_add_picture(d->report, d->g, &legend);
+    int rc = buf_check(&legend.text, "the legend", d->report->err);
     buf_adds(&d->text, "digraph \"");
     add_text(d, title.n ? title : STR("unnamed"));
     buf_adds(&d->text, "\" {\nnode [style=filled fillcolor=\"#f8f8f8\"]\nsubgraph cluster_L { \"");
@@ -194,7 +194,7 @@ static int write_legend(struct dot *d)
     }
     buf_adds(&d->text, "] }\n");
     buf_release(&legend.text);
-    rc = rc == 0 ? buf_check(&d->text, "the legend", d->j->err) : rc;
+    rc = rc == 0 ? buf_check(&d->text, "the legend", d->report->err) : rc;
     write_buffer(d);
     return rc;
 }
@@ -218,12 +218,12 @@ static int write_edges(struct dot *d, const bool *has_nodelets)
     size_t n = 0;
     uint32_t *edges = malloc((g->n_edges + 1) * sizeof *edges);
     if (!edges)
-        return err_nomem(d->j->err);
+        return err_nomem(d->report->err);
     for (size_t i = 0; i < g->n_order; i++)
         for (uint32_t at = g->nodes[g->order[i]].first_out; at != GRAPH_NONE; at = g->edges[at].next_out)
             if (!g->edges[at].gone)
                 edges[n++] = at;
-    int rc = graph_sort_edges(g, edges, n, d->j->err);
+    int rc = graph_sort_edges(g, edges, n, d->report->err);
     for (size_t i = 0; i < n && rc == 0; i++)
         rc = write_edge(d, &g->edges[edges[i]], has_nodelets[g->edges[edges[i]].from]);
     free(edges);
@@ -236,7 +236,7 @@ static int write_graph(struct dot *d)
     double largest = largest_flat(g);
     bool *has_nodelets = calloc(g->n_nodes + 1, sizeof *has_nodelets);
     d->ids = calloc(g->n_nodes + 1, sizeof *d->ids);
-    int rc = has_nodelets && d->ids ? write_legend(d) : err_nomem(d->j->err);
+    int rc = has_nodelets && d->ids ? write_legend(d) : err_nomem(d->report->err);
     for (size_t i = 0; i < g->n_order && rc == 0; i++) {
         uint32_t node = g->order[i];
         d->ids[node] = (uint32_t)i + 1;
@@ -247,17 +247,17 @@ static int write_graph(struct dot *d)
     if (rc == 0)
         rc = write_edges(d, has_nodelets);
     if (rc == 0)
-        out_text(d->j->out, "}\n");
+        out_text(d->report->out, "}\n");
     free(has_nodelets);
     return rc;
 }
 
-int dot_write(struct pprof_job *j)
+int dot_write(struct report *report)
 {
     struct graph g = {0};
     struct graph_tags tags = {0};
-    struct dot d = {.j = j, .g = &g, .tags = &tags, .text = BUF_INIT((size_t)256 << 20)};
-    int rc = trim_graph(j, &g, &tags);
+    struct dot d = {.report = report, .g = &g, .tags = &tags, .text = BUF_INIT((size_t)256 << 20)};
+    int rc = trim_graph(report, &g, &tags);
     if (rc == 0)
         rc = write_graph(&d);
     free(d.ids);

@@ -5,7 +5,7 @@
 #include "pprof/graph_tags.h"
 
 struct dot {
-    struct pprof_job *j;
+    struct report *report;
     const struct graph *g;
     const struct graph_tags *tags;
     uint32_t *ids; /* by node, from 1 in the order of the report; 0: not shown */

@@ -220,7 +220,7 @@ static void add_lines(struct buf *to, struct str s)
 
 void dot_node_lines(const struct graph *g, const struct node_info *info, struct buf *to)
 {
-    struct buf scratch = BUF_INIT(JOB_NAME_MAX);
+    struct buf scratch = BUF_INIT(REPORT_NAME_MAX);
     struct str name = dot_shorten(profile_str(g->profile, info->name), &scratch),
                file = profile_str(g->profile, info->file);
     struct node_info place = *info;

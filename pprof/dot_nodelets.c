@@ -79,7 +79,7 @@ static int name_range(struct profile *p, struct range *r, struct err *err)
  * ranges. */
 static int merge_ranges(struct nodelets *nodelets, struct tag *tags, size_t *n)
 {
-    struct profile *p = nodelets->d->j->profile;
+    struct profile *p = nodelets->d->report->profile;
     struct range ranges[TAGS_SHOWN];
     if (*n <= TAGS_SHOWN)
         return 0;
@@ -95,12 +95,12 @@ static int merge_ranges(struct nodelets *nodelets, struct tag *tags, size_t *n)
         widen_range(p, &ranges[nearest], &tags[i]);
     }
     for (size_t i = 0; i < TAGS_SHOWN; i++)
-        if (name_range(p, &ranges[i], nodelets->d->j->err) < 0)
+        if (name_range(p, &ranges[i], nodelets->d->report->err) < 0)
             return -1;
     for (size_t i = 0; i < TAGS_SHOWN; i++)
         tags[i] = ranges[i].sum;
     *n = TAGS_SHOWN;
-    return graph_tags_sort(p, tags, *n, nodelets->flat, nodelets->d->j->err);
+    return graph_tags_sort(p, tags, *n, nodelets->flat, nodelets->d->report->err);
 }
 
 /* ---- boxes --------------------------------------------------------------------------------------------- */
@@ -110,7 +110,7 @@ static void add_box(struct nodelets *nodelets, const char *box, struct str name,
 {
     char weight[MEASURE_TEXT];
     struct buf *to = &nodelets->d->text;
-    job_format_value(nodelets->d->j, weight, w);
+    report_format_value(nodelets->d->report, weight, w);
     buf_addf(to, "N%s [label = \"", box);
     buf_add(to, name.p, name.n);
     buf_addf(to, "\" id=\"N%s\" fontsize=8 shape=box3d tooltip=\"%s\"]\n", box, weight);
@@ -121,12 +121,12 @@ static void add_box(struct nodelets *nodelets, const char *box, struct str name,
 /* Adds boxes for the numbers of a label (0: of the node itself), with edges from nodelets->source. */
 static int add_numbers(struct nodelets *nodelets, uint32_t label)
 {
-    const struct profile *p = nodelets->d->j->profile;
+    const struct profile *p = nodelets->d->report->profile;
     size_t n = 0;
     for (size_t i = 0; i < nodelets->n_numbers; i++)
         if (nodelets->numbers[i].label == label)
             nodelets->selected[n++] = nodelets->numbers[i];
-    if (graph_tags_sort(p, nodelets->selected, n, nodelets->flat, nodelets->d->j->err) < 0 ||
+    if (graph_tags_sort(p, nodelets->selected, n, nodelets->flat, nodelets->d->report->err) < 0 ||
         merge_ranges(nodelets, nodelets->selected, &n) < 0)
         return -1;
     for (size_t i = 0; i < n; i++) {
@@ -143,8 +143,9 @@ static int add_numbers(struct nodelets *nodelets, uint32_t label)
 
 static int add_labels(struct nodelets *nodelets, uint32_t id)
 {
-    const struct profile *p = nodelets->d->j->profile;
-    if (graph_tags_sort(p, nodelets->labels, nodelets->n_labels, nodelets->flat, nodelets->d->j->err) < 0)
+    const struct profile *p = nodelets->d->report->profile;
+    if (graph_tags_sort(p, nodelets->labels, nodelets->n_labels, nodelets->flat, nodelets->d->report->err) <
+        0)
         return -1;
     for (size_t i = 0; i < nodelets->n_labels && i < TAGS_SHOWN; i++) {
         const struct tag *t = &nodelets->labels[i];
@@ -173,7 +174,7 @@ static int add_tags(struct nodelets *nodelets, uint32_t node)
     nodelets->numbers = malloc((n + 1) * sizeof *nodelets->numbers);
     nodelets->selected = malloc((n + 1) * sizeof *nodelets->selected);
     if (!nodelets->labels || !nodelets->numbers || !nodelets->selected)
-        return err_nomem(nodelets->d->j->err);
+        return err_nomem(nodelets->d->report->err);
     for (uint32_t at = tags->first[node]; at != GRAPH_NONE; at = tags->tags[at].next) {
         if (tags->tags[at].number)
             nodelets->numbers[nodelets->n_numbers++] = tags->tags[at];
@@ -194,9 +195,9 @@ int dot_nodelets(struct dot *d, uint32_t node, bool *ret_any)
     free(nodelets.numbers);
     free(nodelets.selected);
     if (rc == 0)
-        rc = buf_check(&d->text, "a node's tags", d->j->err);
+        rc = buf_check(&d->text, "a node's tags", d->report->err);
     *ret_any = d->text.len > 0;
-    out_add(d->j->out, buf_str(&d->text), d->text.len);
+    out_add(d->report->out, buf_str(&d->text), d->text.len);
     buf_clear(&d->text);
     return rc;
 }

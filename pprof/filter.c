@@ -16,18 +16,18 @@ struct filters {
 
 /* Which expressions had a match, and the marks of the locations. */
 struct found {
-    struct pprof_job *j;
+    struct report *report;
     struct filters *f;
     unsigned char *marks; /* by location */
     bool any_hidden;
     bool focus, ignore, hide, show, show_from, tagfocus, tagignore, tagshow, taghide;
 };
 
-int filter_regex(struct pprof_job *j, const char *name, const char *value, struct regex **ret)
+int filter_regex(struct report *report, const char *name, const char *value, struct regex **ret)
 {
-    if (!value || !*value || regex_new(str_of(value), j->budget, ret, j->err) == 0)
+    if (!value || !*value || regex_new(str_of(value), report->budget, ret, report->err) == 0)
         return 0;
-    return err_wrap(j->err, "parsing %s regexp", name);
+    return err_wrap(report->err, "parsing %s regexp", name);
 }
 
 bool filter_line(struct regex *r, const struct profile *p, const struct profile_line *line)
@@ -87,7 +87,7 @@ static void keep_lines(struct regex *r, struct profile *p, struct profile_locati
 static unsigned char mark_location(struct found *found, struct profile_location *l)
 {
     struct filters *f = found->f;
-    struct profile *p = found->j->profile;
+    struct profile *p = found->report->profile;
     unsigned char mark = 0;
     if (f->ignore && location_matches(f->ignore, p, l)) {
         found->ignore = true;
@@ -132,7 +132,7 @@ static bool keep_named(void *ctx, struct profile *p, struct profile_sample *s)
 
 static void filter_by_name(struct found *found)
 {
-    struct profile *p = found->j->profile;
+    struct profile *p = found->report->profile;
     const struct filters *f = found->f;
     if (!f->focus && !f->ignore && !f->hide && !f->show)
         return;
@@ -169,7 +169,7 @@ static bool cut_sample(void *ctx, struct profile *p, struct profile_sample *s)
 
 static void filter_by_show_from(struct found *found)
 {
-    struct profile *p = found->j->profile;
+    struct profile *p = found->report->profile;
     if (!found->f->show_from)
         return;
     for (size_t i = 0; i < p->n_locations; i++) {
@@ -186,8 +186,8 @@ static bool keep_tagged(void *ctx, struct profile *p, struct profile_sample *s)
 {
     struct found *found = ctx;
     (void)p;
-    bool focused = !found->f->tagfocus || tagfilter_matches(found->f->tagfocus, found->j, s);
-    bool ignored = found->f->tagignore && tagfilter_matches(found->f->tagignore, found->j, s);
+    bool focused = !found->f->tagfocus || tagfilter_matches(found->f->tagfocus, found->report, s);
+    bool ignored = found->f->tagignore && tagfilter_matches(found->f->tagignore, found->report, s);
     found->tagfocus = found->tagfocus || focused;
     found->tagignore = found->tagignore || ignored;
     return focused && !ignored;
@@ -196,7 +196,7 @@ static bool keep_tagged(void *ctx, struct profile *p, struct profile_sample *s)
 /* Keeps the labels that tagshow matches and taghide does not match. */
 static void keep_labels(struct found *found)
 {
-    struct profile *p = found->j->profile;
+    struct profile *p = found->report->profile;
     struct regex *show = found->f->tagshow, *hide = found->f->taghide;
     for (size_t i = 0; (show || hide) && i < p->n_samples; i++) {
         struct profile_sample *s = &p->samples[i];
@@ -216,46 +216,46 @@ static void keep_labels(struct found *found)
 
 /* ---- filters ------------------------------------------------------------------------------------------- */
 
-static void warn_unmatched(const struct pprof_job *j, bool requested, bool matched, const char *name)
+static void warn_unmatched(const struct report *report, bool requested, bool matched, const char *name)
 {
     if (requested && !matched)
-        job_message(j, "%s expression matched no samples", name);
+        report_message(report, "%s expression matched no samples", name);
 }
 
 static int apply_filters(struct found *found)
 {
-    struct pprof_job *j = found->j;
+    struct report *report = found->report;
     struct filters *f = found->f;
     filter_by_name(found);
-    warn_unmatched(j, f->focus, found->focus, "Focus");
-    warn_unmatched(j, f->ignore, found->ignore, "Ignore");
-    warn_unmatched(j, f->hide, found->hide, "Hide");
-    warn_unmatched(j, f->show, found->show, "Show");
+    warn_unmatched(report, f->focus, found->focus, "Focus");
+    warn_unmatched(report, f->ignore, found->ignore, "Ignore");
+    warn_unmatched(report, f->hide, found->hide, "Hide");
+    warn_unmatched(report, f->show, found->show, "Show");
     filter_by_show_from(found);
-    warn_unmatched(j, f->show_from, found->show_from, "ShowFrom");
+    warn_unmatched(report, f->show_from, found->show_from, "ShowFrom");
     if (f->tagfocus || f->tagignore)
-        filter_keep(j->profile, keep_tagged, found);
-    warn_unmatched(j, f->tagfocus, found->tagfocus, "TagFocus");
-    warn_unmatched(j, f->tagignore, found->tagignore, "TagIgnore");
+        filter_keep(report->profile, keep_tagged, found);
+    warn_unmatched(report, f->tagfocus, found->tagfocus, "TagFocus");
+    warn_unmatched(report, f->tagignore, found->tagignore, "TagIgnore");
     keep_labels(found);
-    warn_unmatched(j, f->tagshow, found->tagshow, "TagShow");
-    warn_unmatched(j, f->taghide, found->taghide, "TagHide");
-    return f->prune_from ? prune_from(j->profile, f->prune_from, j->err) : 0;
+    warn_unmatched(report, f->tagshow, found->tagshow, "TagShow");
+    warn_unmatched(report, f->taghide, found->taghide, "TagHide");
+    return f->prune_from ? prune_from(report->profile, f->prune_from, report->err) : 0;
 }
 
-static int compile_filters(struct pprof_job *j, struct filters *f)
+static int compile_filters(struct report *report, struct filters *f)
 {
-    const struct report_settings *s = j->settings;
-    return filter_regex(j, "focus", s->focus, &f->focus) < 0 ||
-                   filter_regex(j, "ignore", s->ignore, &f->ignore) < 0 ||
-                   filter_regex(j, "hide", s->hide, &f->hide) < 0 ||
-                   filter_regex(j, "show", s->show, &f->show) < 0 ||
-                   filter_regex(j, "show_from", s->show_from, &f->show_from) < 0 ||
-                   tagfilter_new(j, "tagfocus", s->tagfocus, &f->tagfocus) < 0 ||
-                   tagfilter_new(j, "tagignore", s->tagignore, &f->tagignore) < 0 ||
-                   filter_regex(j, "prune_from", s->prune_from, &f->prune_from) < 0 ||
-                   filter_regex(j, "tagshow", s->tagshow, &f->tagshow) < 0 ||
-                   filter_regex(j, "taghide", s->taghide, &f->taghide) < 0
+    const struct report_settings *s = report->settings;
+    return filter_regex(report, "focus", s->focus, &f->focus) < 0 ||
+                   filter_regex(report, "ignore", s->ignore, &f->ignore) < 0 ||
+                   filter_regex(report, "hide", s->hide, &f->hide) < 0 ||
+                   filter_regex(report, "show", s->show, &f->show) < 0 ||
+                   filter_regex(report, "show_from", s->show_from, &f->show_from) < 0 ||
+                   tagfilter_new(report, "tagfocus", s->tagfocus, &f->tagfocus) < 0 ||
+                   tagfilter_new(report, "tagignore", s->tagignore, &f->tagignore) < 0 ||
+                   filter_regex(report, "prune_from", s->prune_from, &f->prune_from) < 0 ||
+                   filter_regex(report, "tagshow", s->tagshow, &f->tagshow) < 0 ||
+                   filter_regex(report, "taghide", s->taghide, &f->taghide) < 0
                ? -1
                : 0;
 }
@@ -281,15 +281,15 @@ static void release_filters(struct filters *f)
     tagfilter_free(f->tagignore);
 }
 
-int filter_samples(struct pprof_job *j)
+int filter_samples(struct report *report)
 {
     struct filters f = {0};
-    struct found found = {.j = j, .f = &f, .marks = calloc(j->profile->n_locations + 1, 1)};
-    int rc = found.marks ? compile_filters(j, &f) : err_nomem(j->err);
+    struct found found = {.report = report, .f = &f, .marks = calloc(report->profile->n_locations + 1, 1)};
+    int rc = found.marks ? compile_filters(report, &f) : err_nomem(report->err);
     if (rc == 0)
         rc = apply_filters(&found);
     if (rc == 0)
-        rc = check_filters(&f, j->err);
+        rc = check_filters(&f, report->err);
     release_filters(&f);
     free(found.marks);
     return rc;

@@ -6,7 +6,7 @@
 #ifndef PPROF_FILTER_H
 #define PPROF_FILTER_H
 
-#include "pprof/job.h"
+#include "pprof/report.h"
 #include "pprof/regex.h"
 
 /* filter_line returns whether the name or the file of a line's function matches; filter_mapping whether the
@@ -18,16 +18,16 @@ bool filter_mapping(struct regex *r, const struct profile *p, const struct profi
 typedef bool filter_keep_fn(void *ctx, struct profile *p, struct profile_sample *s);
 void filter_keep(struct profile *p, filter_keep_fn *keep, void *ctx);
 
-/* Compiles the expression of a setting with the job's budget. *ret is NULL for an empty setting. */
-int filter_regex(struct pprof_job *j, const char *name, const char *value, struct regex **ret);
+/* Compiles the expression of a setting with the report's budget. *ret is NULL for an empty setting. */
+int filter_regex(struct report *report, const char *name, const char *value, struct regex **ret);
 
 /* A filter of samples by label: tagfocus and tagignore. */
 struct tagfilter;
 /* Compiles a filter. *ret is NULL for an empty value. Sends the user a message if a value is read as a range.
  */
-int tagfilter_new(struct pprof_job *j, const char *name, const char *value, struct tagfilter **ret);
+int tagfilter_new(struct report *report, const char *name, const char *value, struct tagfilter **ret);
 void tagfilter_free(struct tagfilter *f);
-bool tagfilter_matches(struct tagfilter *f, const struct pprof_job *j, const struct profile_sample *s);
+bool tagfilter_matches(struct tagfilter *f, const struct report *report, const struct profile_sample *s);
 int tagfilter_check(const struct tagfilter *f, struct err *err);
 
 /* Removes from each stack the frames below the innermost match. */
@@ -37,12 +37,12 @@ int prune_from(struct profile *p, struct regex *r, struct err *err);
 int prune_by_profile(struct profile *p, struct regex_budget *budget, struct err *err);
 
 /* Adds frames made from labels: tagroot and tagleaf. */
-int tagroots_add(struct pprof_job *j);
+int tagroots_add(struct report *report);
 /* Applies focus, ignore, hide, show, show_from, prune_from and the filters of labels, in pprof's order. Sends
  * the user a message for each expression without a match. */
-int filter_samples(struct pprof_job *j);
+int filter_samples(struct report *report);
 
 /* Clears the fields of the profile that the report's granularity does not use (aggregate.c). */
-void aggregate(struct pprof_job *j);
+void aggregate(struct report *report);
 
 #endif

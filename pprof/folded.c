@@ -31,18 +31,18 @@ static int write_stack(struct stacks *s, struct buf *line)
         add_name(&s->g, s->path[i], line);
     }
     buf_addf(line, " %" PRId64 "\n", s->value);
-    if (buf_check(line, "a stack", s->job->err) < 0)
+    if (buf_check(line, "a stack", s->report->err) < 0)
         return -1;
-    out_add(s->job->out, buf_str(line), line->len);
+    out_add(s->report->out, buf_str(line), line->len);
     return 0;
 }
 
-int folded_write(struct pprof_job *j)
+int folded_write(struct report *report)
 {
-    struct buf line = BUF_INIT(JOB_NAME_MAX);
+    struct buf line = BUF_INIT(REPORT_NAME_MAX);
     struct stacks s;
     size_t at = 0;
-    int rc = stacks_init(&s, j), more = 1;
+    int rc = stacks_init(&s, report), more = 1;
     while (rc == 0 && more == 1) {
         more = stacks_next(&s, &at);
         rc = more == 1 ? write_stack(&s, &line) : more;

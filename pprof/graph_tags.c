@@ -11,7 +11,7 @@
 
 struct tagger {
     struct graph_tags *tags;
-    struct pprof_job *j;
+    struct report *report;
     const struct graph *g;
     int64_t cutoff;
     uint32_t bytes;   /* the key of the numbers that are shown */
@@ -63,7 +63,7 @@ static void sort_parts(struct tagger *tagger, size_t n)
 /* Joins the sample's text labels, each as "key:value", in order. */
 static int join_labels(struct tagger *tagger, const struct profile_sample *s, uint32_t *ret)
 {
-    struct profile *p = tagger->j->profile;
+    struct profile *p = tagger->report->profile;
     size_t n = 0;
     buf_clear(&tagger->text);
     for (const struct profile_label *l = &p->labels[s->label_at], *end = l + s->n_labels; l < end; l++) {
@@ -71,7 +71,7 @@ static int join_labels(struct tagger *tagger, const struct profile_sample *s, ui
         if (!is_shown(tagger, l))
             continue;
         if (array_reserve((void **)&tagger->parts, &tagger->cap_parts, n + 1, sizeof *tagger->parts,
-                          tagger->j->err) < 0)
+                          tagger->report->err) < 0)
             return -1;
         tagger->parts[n++].n = key.n + 1 + value.n;
         buf_add(&tagger->text, key.p, key.n);
@@ -83,16 +83,16 @@ static int join_labels(struct tagger *tagger, const struct profile_sample *s, ui
         return 0;
     if (n > 1)
         sort_parts(tagger, n);
-    if (buf_check(&tagger->text, "a sample's labels", tagger->j->err) < 0)
+    if (buf_check(&tagger->text, "a sample's labels", tagger->report->err) < 0)
         return -1;
-    return profile_intern(p, buf_str(&tagger->text), tagger->text.len, ret, tagger->j->err);
+    return profile_intern(p, buf_str(&tagger->text), tagger->text.len, ret, tagger->report->err);
 }
 
 static int spell_number(struct tagger *tagger, const struct profile_label *l, uint32_t *ret)
 {
     char text[MEASURE_TEXT];
-    measure_label(text, l->num, label_unit(tagger->j, l->key), tagger->j->output_unit);
-    return profile_intern(tagger->j->profile, text, strlen(text), ret, tagger->j->err);
+    measure_label(text, l->num, label_unit(tagger->report, l->key), tagger->report->output_unit);
+    return profile_intern(tagger->report->profile, text, strlen(text), ret, tagger->report->err);
 }
 
 /* ---- weights ------------------------------------------------------------------------------------------- */
@@ -102,7 +102,7 @@ static int add_weight(struct tagger *tagger, uint32_t string, int64_t w)
     size_t had = tagger->n_weights;
     if (string >= had) {
         if (array_reserve((void **)&tagger->weights, &tagger->cap_weights, string + 1,
-                          sizeof *tagger->weights, tagger->j->err) < 0)
+                          sizeof *tagger->weights, tagger->report->err) < 0)
             return -1;
         memset(tagger->weights + had, 0, (string + 1 - had) * sizeof *tagger->weights);
         tagger->n_weights = string + 1;
@@ -120,7 +120,7 @@ static bool weighs_enough(const struct tagger *tagger, uint32_t string)
 /* Joins the labels of all samples, and weighs them and the numbers. */
 static int weigh_labels(struct tagger *tagger)
 {
-    const struct profile *p = tagger->j->profile;
+    const struct profile *p = tagger->report->profile;
     for (size_t i = 0; i < p->n_samples; i++) {
         const struct profile_sample *s = &p->samples[i];
         int64_t w = 0, div = 0;
@@ -161,9 +161,9 @@ static struct tag *tag_of(struct tagger *tagger, const struct tag *wanted)
     hash = hash_index_mix(hash_index_mix(hash, wanted->label), wanted->number);
     uint32_t at = hash_index_find(&t->by_name, hash, is_wanted, &(struct wanted){t, wanted});
     if (at == HASH_INDEX_NONE) {
-        if (array_reserve((void **)&t->tags, &t->cap_tags, t->n_tags + 1, sizeof *t->tags, tagger->j->err) <
-                0 ||
-            hash_index_add(&t->by_name, hash, tagger->j->err) < 0)
+        if (array_reserve((void **)&t->tags, &t->cap_tags, t->n_tags + 1, sizeof *t->tags,
+                          tagger->report->err) < 0 ||
+            hash_index_add(&t->by_name, hash, tagger->report->err) < 0)
             return NULL;
         at = (uint32_t)t->n_tags++;
         t->tags[at] = *wanted;
@@ -196,7 +196,7 @@ static int add_node(struct tagger *tagger, uint32_t node)
     if (!tagger->g->nodes[node].kept || tagger->stamps[node] == tagger->stamp)
         return 0;
     if (array_reserve((void **)&tagger->nodes, &tagger->cap_nodes, tagger->n_nodes + 1, sizeof *tagger->nodes,
-                      tagger->j->err) < 0)
+                      tagger->report->err) < 0)
         return -1;
     tagger->stamps[node] = tagger->stamp;
     tagger->nodes[tagger->n_nodes++] = node;
@@ -235,7 +235,7 @@ static int find_nodes(struct tagger *tagger, size_t sample, uint32_t *ret_leaf)
 
 static int add_sample(struct tagger *tagger, size_t sample)
 {
-    const struct profile *p = tagger->j->profile;
+    const struct profile *p = tagger->report->profile;
     const struct profile_sample *s = &p->samples[sample];
     struct tag wanted = {.label = tagger->labels[sample]};
     int64_t w = 0, div = 0;
@@ -252,7 +252,7 @@ static int add_sample(struct tagger *tagger, size_t sample)
         if (spell_number(tagger, l, &wanted.number) < 0)
             return -1;
         wanted.value = l->num;
-        wanted.unit = tagger->j->label_units[l->key];
+        wanted.unit = tagger->report->label_units[l->key];
         if (weighs_enough(tagger, wanted.number) && add_tag(tagger, wanted, leaf, w, div) < 0)
             return -1;
     }
@@ -276,14 +276,14 @@ static void drop_light(struct graph_tags *t, const struct graph *g, int64_t cuto
 
 static int make_tags(struct tagger *tagger)
 {
-    const struct profile *p = tagger->j->profile;
-    if (profile_intern(tagger->j->profile, "bytes", 5, &tagger->bytes, tagger->j->err) < 0 ||
-        profile_intern(tagger->j->profile, "pprof::base", 11, &tagger->base, tagger->j->err) < 0)
+    const struct profile *p = tagger->report->profile;
+    if (profile_intern(tagger->report->profile, "bytes", 5, &tagger->bytes, tagger->report->err) < 0 ||
+        profile_intern(tagger->report->profile, "pprof::base", 11, &tagger->base, tagger->report->err) < 0)
         return -1;
     tagger->labels = calloc(p->n_samples + 1, sizeof *tagger->labels);
     tagger->stamps = calloc(tagger->g->n_nodes + 1, sizeof *tagger->stamps);
     if (!tagger->labels || !tagger->stamps)
-        return err_nomem(tagger->j->err);
+        return err_nomem(tagger->report->err);
     if (weigh_labels(tagger) < 0)
         return -1;
     for (size_t i = 0; i < p->n_samples; i++)
@@ -292,15 +292,16 @@ static int make_tags(struct tagger *tagger)
     return 0;
 }
 
-int graph_tags_find(struct graph_tags *t, struct pprof_job *j, const struct graph *g, int64_t cutoff)
+int graph_tags_find(struct graph_tags *t, struct report *report, const struct graph *g, int64_t cutoff)
 {
-    struct tagger tagger = {.tags = t, .j = j, .g = g, .cutoff = cutoff, .text = BUF_INIT(LABELS_MAX_BYTES)};
+    struct tagger tagger = {
+        .tags = t, .report = report, .g = g, .cutoff = cutoff, .text = BUF_INIT(LABELS_MAX_BYTES)};
     *t = (struct graph_tags){.first = malloc((g->n_nodes + 1) * sizeof *t->first)};
     if (!t->first)
-        return err_nomem(j->err);
+        return err_nomem(report->err);
     for (size_t i = 0; i < g->n_nodes; i++)
         t->first[i] = GRAPH_NONE;
-    int rc = j->profile->n_labels ? make_tags(&tagger) : 0;
+    int rc = report->profile->n_labels ? make_tags(&tagger) : 0;
     free(tagger.labels);
     free(tagger.weights);
     free(tagger.stamps);

@@ -11,7 +11,7 @@
 #define PPROF_GRAPH_TAGS_H
 
 #include "pprof/graph/graph.h"
-#include "pprof/job.h"
+#include "pprof/report.h"
 
 /* A node shows at most this many tags of text labels, and as many of numbers. */
 enum { TAGS_SHOWN = 4 };
@@ -35,7 +35,7 @@ struct graph_tags {
 
 /* Makes the tags of at least the cutoff for the shown nodes of g. Call it before the report's unit is chosen.
  * Call graph_tags_release even after a failure. */
-int graph_tags_find(struct graph_tags *t, struct pprof_job *j, const struct graph *g, int64_t cutoff);
+int graph_tags_find(struct graph_tags *t, struct report *report, const struct graph *g, int64_t cutoff);
 void graph_tags_release(struct graph_tags *t);
 
 /* Returns the number of a node's tags that have a flat value. */

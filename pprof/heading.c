@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "pprof/heading.h"
-#include "pprof/job.h"
+#include "pprof/report.h"
 #include "base/banned.h"
 
 static void end_line(struct heading *to)
@@ -21,35 +21,35 @@ static void add_text(struct heading *to, const char *before, struct str s)
     end_line(to);
 }
 
-static void add_time(const struct pprof_job *j, struct heading *to)
+static void add_time(const struct report *report, struct heading *to)
 {
     char text[64];
     struct tm tm;
-    int64_t ns = j->profile->time_ns;
+    int64_t ns = report->profile->time_ns;
     time_t seconds = (time_t)(ns / 1000000000 - (ns % 1000000000 < 0));
     if (localtime_r(&seconds, &tm) && strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %Z", &tm))
         add_text(to, "Time: ", str_of(text));
 }
 
-static void add_duration(const struct pprof_job *j, struct heading *to)
+static void add_duration(const struct report *report, struct heading *to)
 {
     char duration[MEASURE_TEXT], total[MEASURE_TEXT], share[MEASURE_TEXT];
     struct str unit = {"", 0};
-    measure_label(duration, j->profile->duration_ns, STR("nanoseconds"), STR("auto"));
-    job_format_value(j, total, j->total);
+    measure_label(duration, report->profile->duration_ns, STR("nanoseconds"), STR("auto"));
+    report_format_value(report, total, report->total);
     buf_addf(&to->text, "Duration: %s, Total samples = %s ", duration, total);
-    double ns = measure_scale(j->total, j->sample_unit, STR("nanoseconds"), &unit);
+    double ns = measure_scale(report->total, report->sample_unit, STR("nanoseconds"), &unit);
     if (str_is(unit, "ns") && ns != 0) {
-        measure_percentage(share, profile_double_to_int(ns), j->profile->duration_ns);
+        measure_percentage(share, profile_double_to_int(ns), report->profile->duration_ns);
         buf_addf(&to->text, "(%s)", share);
     }
     end_line(to);
 }
 
-void heading_add_profile(const struct pprof_job *j, struct heading *to)
+void heading_add_profile(const struct report *report, struct heading *to)
 {
-    const struct profile *p = j->profile;
-    struct str type = profile_str(p, p->sample_types[j->value_index].type);
+    const struct profile *p = report->profile;
+    struct str type = profile_str(p, p->sample_types[report->value_index].type);
     if (p->n_mappings && p->mappings[0].file)
         add_text(to, "File: ", path_base(profile_str(p, p->mappings[0].file)));
     if (p->n_mappings && p->mappings[0].build_id)
@@ -57,19 +57,19 @@ void heading_add_profile(const struct pprof_job *j, struct heading *to)
     for (size_t i = 0; i < p->n_comments; i++)
         if (!str_begins(profile_str(p, p->comments[i]), "#"))
             add_text(to, "", profile_str(p, p->comments[i]));
-    if (type.n || j->settings->mean)
-        add_text(to, j->settings->mean ? "Type: mean_" : "Type: ", type);
+    if (type.n || report->settings->mean)
+        add_text(to, report->settings->mean ? "Type: mean_" : "Type: ", type);
     if (p->doc_url)
         add_text(to, "Doc: ", profile_str(p, p->doc_url));
     if (p->time_ns)
-        add_time(j, to);
+        add_time(report, to);
     if (p->duration_ns)
-        add_duration(j, to);
+        add_duration(report, to);
 }
 
-static void add_filters(const struct pprof_job *j, struct heading *to)
+static void add_filters(const struct report *report, struct heading *to)
 {
-    const struct report_settings *s = j->settings;
+    const struct report_settings *s = report->settings;
     const struct {
         const char *name, *value;
     } filters[] = {{"focus", s->focus},         {"ignore", s->ignore},       {"hide", s->hide},
@@ -99,58 +99,61 @@ struct dropped {
     double fraction;
 };
 
-static void add_dropped(const struct pprof_job *j, const struct dropped *d, struct heading *to)
+static void add_dropped(const struct report *report, const struct dropped *d, struct heading *to)
 {
     char cutoff[MEASURE_TEXT];
-    job_format_value(j, cutoff, measure_abs(profile_double_to_int((double)j->total * d->fraction)));
+    report_format_value(report, cutoff,
+                        measure_abs(profile_double_to_int((double)report->total * d->fraction)));
     if (d->n == 0)
         return;
     buf_addf(&to->text, "Dropped %zu %s%s (%s <= %s)", d->n, d->what, d->n > 1 ? "s" : "", d->value, cutoff);
     end_line(to);
 }
 
-static void add_shown(const struct pprof_job *j, const struct graph *g, struct heading *to)
+static void add_shown(const struct report *report, const struct graph *g, struct heading *to)
 {
     char shown[MEASURE_TEXT], share[MEASURE_TEXT], total[MEASURE_TEXT];
     int64_t sum = 0;
     for (size_t i = 0; i < g->n_order; i++)
         sum = measure_sum(sum, node_flat(&g->nodes[g->order[i]]));
-    job_format_value(j, shown, sum);
-    job_format_value(j, total, j->total);
-    measure_percentage(share, sum, j->total);
+    report_format_value(report, shown, sum);
+    report_format_value(report, total, report->total);
+    measure_percentage(share, sum, report->total);
     buf_addf(&to->text, "Showing nodes accounting for %s, %s of %s total", shown, share + strspn(share, " "),
              total);
     end_line(to);
 }
 
-static void add_report(const struct pprof_job *j, const struct graph *g, bool picture, struct heading *to)
+static void add_report(const struct report *report, const struct graph *g, bool picture, struct heading *to)
 {
-    if (picture || !j->settings->compact_labels)
-        heading_add_profile(j, to);
-    add_filters(j, to);
-    add_shown(j, g, to);
-    if (j->total == 0)
+    if (picture || !report->settings->compact_labels)
+        heading_add_profile(report, to);
+    add_filters(report, to);
+    add_shown(report, g, to);
+    if (report->total == 0)
         return;
-    add_dropped(j, &(struct dropped){j->nodes_dropped, "node", "cum", j->nodefraction}, to);
-    add_dropped(j, &(struct dropped){picture ? j->edges_dropped : 0, "edge", "freq", j->edgefraction}, to);
-    if (g->n_order && g->n_order < j->nodes_before_limit) {
-        buf_addf(&to->text, "Showing top %zu nodes out of %zu", g->n_order, j->nodes_before_limit);
+    add_dropped(report, &(struct dropped){report->nodes_dropped, "node", "cum", report->nodefraction}, to);
+    add_dropped(report,
+                &(struct dropped){picture ? report->edges_dropped : 0, "edge", "freq", report->edgefraction},
+                to);
+    if (g->n_order && g->n_order < report->nodes_before_limit) {
+        buf_addf(&to->text, "Showing top %zu nodes out of %zu", g->n_order, report->nodes_before_limit);
         end_line(to);
     }
 }
 
-int heading_write(struct pprof_job *j, const struct graph *g)
+int heading_write(struct report *report, const struct graph *g)
 {
     struct heading lines = HEADING_INIT;
-    add_report(j, g, false, &lines);
-    out_add(j->out, buf_str(&lines.text), lines.text.len);
-    int rc = buf_check(&lines.text, "the heading of the report", j->err);
+    add_report(report, g, false, &lines);
+    out_add(report->out, buf_str(&lines.text), lines.text.len);
+    int rc = buf_check(&lines.text, "the heading of the report", report->err);
     buf_release(&lines.text);
     return rc;
 }
 
-void heading_add_picture(const struct pprof_job *j, const struct graph *g, struct heading *to)
+void heading_add_picture(const struct report *report, const struct graph *g, struct heading *to)
 {
-    add_report(j, g, true, to);
+    add_report(report, g, true, to);
     buf_adds(&to->text, "\nSee https://git.io/JfYMW for how to read the graph\n");
 }

@@ -3,7 +3,7 @@
 #define PPROF_HEADING_H
 
 #include "pprof/graph/graph.h"
-#include "pprof/job.h"
+#include "pprof/report.h"
 
 struct heading {
     struct buf text;
@@ -12,13 +12,13 @@ struct heading {
 };
 #define HEADING_INIT                                                                                         \
     {                                                                                                        \
-        .text = BUF_INIT(JOB_NAME_MAX)                                                                       \
+        .text = BUF_INIT(REPORT_NAME_MAX)                                                                    \
     }
 /* Adds the lines about the profile. */
-void heading_add_profile(const struct pprof_job *j, struct heading *to);
+void heading_add_profile(const struct report *report, struct heading *to);
 /* Adds the lines of a picture's legend. */
-void heading_add_picture(const struct pprof_job *j, const struct graph *g, struct heading *to);
+void heading_add_picture(const struct report *report, const struct graph *g, struct heading *to);
 /* Writes the lines above a report that shows a graph as text. */
-int heading_write(struct pprof_job *j, const struct graph *g);
+int heading_write(struct report *report, const struct graph *g);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "pprof/formats.h"
 #include "pprof/graph/graph.h"
-#include "pprof/job.h"
+#include "pprof/report.h"
 #include "pprof/regex.h"
 #include "pprof/source_code.h"
 #include "pprof/trim.h"
@@ -24,7 +24,7 @@ struct entry {
 };
 
 struct listing {
-    struct pprof_job *j;
+    struct report *report;
     struct graph graph;
     struct source_code *sources;
     struct entry *entries;
@@ -45,14 +45,14 @@ static int compare_entries(const void *left, const void *right)
 /* Finds the nodes whose function matches, in order. */
 static int find_entries(struct listing *l)
 {
-    struct pprof_job *j = l->j;
-    const struct profile *p = j->profile;
+    struct report *report = l->report;
+    const struct profile *p = report->profile;
     l->entries = calloc(l->graph.n_order + 1, sizeof *l->entries);
     if (!l->entries)
-        return err_nomem(j->err);
+        return err_nomem(report->err);
     for (size_t i = 0; i < l->graph.n_order; i++) {
         const struct node *n = &l->graph.nodes[l->graph.order[i]];
-        if (regex_matches_string(j->symbol, p, n->info.name))
+        if (regex_matches_string(report->symbol, p, n->info.name))
             l->entries[l->n++] =
                 (struct entry){profile_str(p, n->info.name), profile_str(p, n->info.file), n};
     }
@@ -86,11 +86,11 @@ static void sum_values(const struct entry *e, size_t n, int64_t *flat, int64_t *
     }
 }
 
-static const char *value_or_dot(const struct pprof_job *j, char dst[MEASURE_TEXT], int64_t value)
+static const char *value_or_dot(const struct report *report, char dst[MEASURE_TEXT], int64_t value)
 {
     if (value == 0)
         return ".";
-    job_format_value(j, dst, value);
+    report_format_value(report, dst, value);
     return dst;
 }
 
@@ -114,7 +114,7 @@ static void find_extent(const struct entry *e, size_t n, int64_t *start, int64_t
         *start = 1;
 }
 
-static void write_lines(struct pprof_job *j, const struct entry *e, size_t n,
+static void write_lines(struct report *report, const struct entry *e, size_t n,
                         const struct source_code_lines *lines)
 {
     char flat_text[MEASURE_TEXT], cum_text[MEASURE_TEXT];
@@ -128,38 +128,38 @@ static void write_lines(struct pprof_job *j, const struct entry *e, size_t n,
         while (here < n && e[here].node->info.line == line)
             here++;
         sum_values(e + at, here - at, &flat, &cum);
-        out_format(j->out, "%10s %10s %6lld:", value_or_dot(j, flat_text, flat),
-                   value_or_dot(j, cum_text, cum), (long long)line);
-        out_str(j->out, lines->items[line - 1]);
-        out_text(j->out, "\n");
+        out_format(report->out, "%10s %10s %6lld:", value_or_dot(report, flat_text, flat),
+                   value_or_dot(report, cum_text, cum), (long long)line);
+        out_str(report->out, lines->items[line - 1]);
+        out_text(report->out, "\n");
     }
 }
 
 /* Writes one file of a function. */
 static int write_file(struct listing *l, const struct entry *e, size_t n)
 {
-    struct pprof_job *j = l->j;
+    struct report *report = l->report;
     char flat_text[MEASURE_TEXT], cum_text[MEASURE_TEXT], share[MEASURE_TEXT];
     const struct source_code_lines *lines;
     const char *message;
     int64_t flat, cum;
-    if (source_code_get(l->sources, e->node->info.file, &lines, &message, j->err) < 0)
+    if (source_code_get(l->sources, e->node->info.file, &lines, &message, report->err) < 0)
         return -1;
     sum_values(e, n, &flat, &cum);
-    job_format_value(j, flat_text, flat);
-    job_format_value(j, cum_text, cum);
-    measure_percentage(share, cum, j->total);
-    out_text(j->out, "ROUTINE ======================== ");
-    out_str(j->out, e->name);
-    out_text(j->out, " in ");
-    out_str(j->out, e->file);
-    out_format(j->out, "\n%10s %10s (flat, cum) %s of Total\n", flat_text, cum_text, share);
+    report_format_value(report, flat_text, flat);
+    report_format_value(report, cum_text, cum);
+    measure_percentage(share, cum, report->total);
+    out_text(report->out, "ROUTINE ======================== ");
+    out_str(report->out, e->name);
+    out_text(report->out, " in ");
+    out_str(report->out, e->file);
+    out_format(report->out, "\n%10s %10s (flat, cum) %s of Total\n", flat_text, cum_text, share);
     if (message) {
-        out_text(j->out, " Error: ");
-        out_text(j->out, message);
-        out_text(j->out, "\n");
+        out_text(report->out, " Error: ");
+        out_text(report->out, message);
+        out_text(report->out, "\n");
     } else {
-        write_lines(j, e, n, lines);
+        write_lines(report, e, n, lines);
     }
     return 0;
 }
@@ -170,9 +170,9 @@ static int write_function(struct listing *l, const struct entry *e, size_t n)
     while (at < n && e[at].file.n == 0)
         at++;
     if (at == n) {
-        out_text(l->j->out, "No source information for ");
-        out_str(l->j->out, e->name);
-        out_text(l->j->out, "\n");
+        out_text(l->report->out, "No source information for ");
+        out_str(l->report->out, e->name);
+        out_text(l->report->out, "\n");
     }
     while (at < n) {
         size_t count = count_equal(e + at, n - at, true);
@@ -185,12 +185,13 @@ static int write_function(struct listing *l, const struct entry *e, size_t n)
 
 static int write_functions(struct listing *l)
 {
-    struct pprof_job *j = l->j;
+    struct report *report = l->report;
     char total[MEASURE_TEXT];
     if (l->n == 0)
-        return err_set(j->err, ERR_NOT_FOUND, "no matches found for regexp: %s", j->settings->symbol);
-    job_format_value(j, total, j->total);
-    out_format(j->out, "Total: %s\n", total);
+        return err_set(report->err, ERR_NOT_FOUND, "no matches found for regexp: %s",
+                       report->settings->symbol);
+    report_format_value(report, total, report->total);
+    out_format(report->out, "Total: %s\n", total);
     for (size_t at = 0; at < l->n;) {
         size_t count = count_equal(l->entries + at, l->n - at, false);
         if (write_function(l, l->entries + at, count) < 0)
@@ -200,25 +201,25 @@ static int write_functions(struct listing *l)
     return 0;
 }
 
-int list_write(struct pprof_job *j)
+int list_write(struct report *report)
 {
-    struct listing l = {.j = j};
-    struct graph_options options = {.value_index = j->value_index,
-                                    .mean = j->settings->mean,
+    struct listing l = {.report = report};
+    struct graph_options options = {.value_index = report->value_index,
+                                    .mean = report->settings->mean,
                                     .objnames = true,
-                                    .drop_negative = j->settings->drop_negative};
-    int rc = trim_paths(j);
+                                    .drop_negative = report->settings->drop_negative};
+    int rc = trim_paths(report);
     if (rc == 0)
-        rc = graph_init(&l.graph, j->profile, &options, j->err);
+        rc = graph_init(&l.graph, report->profile, &options, report->err);
     if (rc == 0)
-        rc = graph_count(&l.graph, j->err);
+        rc = graph_count(&l.graph, report->err);
     if (rc == 0)
         rc = find_entries(&l);
     if (rc == 0)
-        rc = regex_check(j->symbol, j->err);
+        rc = regex_check(report->symbol, report->err);
     if (rc == 0)
-        rc =
-            source_code_new(j->profile, j->settings->source_path, j->settings->trim_path, &l.sources, j->err);
+        rc = source_code_new(report->profile, report->settings->source_path, report->settings->trim_path,
+                             &l.sources, report->err);
     if (rc == 0)
         rc = write_functions(&l);
     source_code_free(l.sources);

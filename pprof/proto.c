@@ -4,7 +4,7 @@
  * Source: google/pprof internal/report (printProto).
  */
 #include "pprof/formats.h"
-#include "pprof/job.h"
+#include "pprof/report.h"
 #include "base/banned.h"
 
 static int write_bytes(void *ctx, const void *p, size_t n, struct err *err)
@@ -14,16 +14,16 @@ static int write_bytes(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-int proto_write_profile(struct pprof_job *j, const struct profile *p)
+int proto_write_profile(struct report *report, const struct profile *p)
 {
-    return profile_write_gzip(p, write_bytes, j->out, j->err);
+    return profile_write_gzip(p, write_bytes, report->out, report->err);
 }
 
-int proto_write(struct pprof_job *j)
+int proto_write(struct report *report)
 {
-    struct profile *p = j->profile;
-    if (j->ratio > 0 && j->ratio != 1)
+    struct profile *p = report->profile;
+    if (report->ratio > 0 && report->ratio != 1)
         for (size_t i = 0; i < p->n_samples * p->n_sample_types; i++)
-            p->values[i] = profile_double_to_int((double)p->values[i] * j->ratio);
-    return proto_write_profile(j, p);
+            p->values[i] = profile_double_to_int((double)p->values[i] * report->ratio);
+    return proto_write_profile(report, p);
 }

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "pprof/formats.h"
-#include "pprof/job.h"
+#include "pprof/report.h"
 #include "base/banned.h"
 
 #define DURATION_TEXT 40
@@ -65,59 +65,59 @@ static struct str first_characters(struct str s, size_t n)
 /* ---- the header ---------------------------------------------------------------------------------------- */
 
 /* Writes the local time as Go does: without zeros at the end of the fraction of a second. */
-static void write_time(struct pprof_job *j)
+static void write_time(struct report *report)
 {
     char date[32], zone[64];
     struct tm tm;
-    int64_t ns = j->profile->time_ns, part = ns % 1000000000;
+    int64_t ns = report->profile->time_ns, part = ns % 1000000000;
     part += part < 0 ? 1000000000 : 0;
     time_t seconds = (time_t)((ns - part) / 1000000000);
     if (!localtime_r(&seconds, &tm) || !strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S", &tm) ||
         !strftime(zone, sizeof zone, "%z %Z", &tm))
         return;
-    out_format(j->out, "Time: %s", date);
+    out_format(report->out, "Time: %s", date);
     if (part) {
         char digits[16];
         int n = snprintf(digits, sizeof digits, "%09d", (int)part);
         while (digits[n - 1] == '0')
             n--;
-        out_format(j->out, ".%.*s", n, digits);
+        out_format(report->out, ".%.*s", n, digits);
     }
-    out_format(j->out, " %s\n", zone);
+    out_format(report->out, " %s\n", zone);
 }
 
-static void write_header(struct pprof_job *j)
+static void write_header(struct report *report)
 {
-    const struct profile *p = j->profile;
+    const struct profile *p = report->profile;
     for (size_t i = 0; i < p->n_comments; i++) {
-        out_text(j->out, "Comment: ");
-        out_str(j->out, profile_str(p, p->comments[i]));
-        out_text(j->out, "\n");
+        out_text(report->out, "Comment: ");
+        out_str(report->out, profile_str(p, p->comments[i]));
+        out_text(report->out, "\n");
     }
     if (p->doc_url) {
-        out_text(j->out, "Doc: ");
-        out_str(j->out, profile_str(p, p->doc_url));
-        out_text(j->out, "\n");
+        out_text(report->out, "Doc: ");
+        out_str(report->out, profile_str(p, p->doc_url));
+        out_text(report->out, "\n");
     }
-    out_text(j->out, "PeriodType: ");
-    out_str(j->out, profile_str(p, p->period_type.type));
-    out_text(j->out, " ");
-    out_str(j->out, profile_str(p, p->period_type.unit));
-    out_format(j->out, "\nPeriod: %lld\n", (long long)p->period);
+    out_text(report->out, "PeriodType: ");
+    out_str(report->out, profile_str(p, p->period_type.type));
+    out_text(report->out, " ");
+    out_str(report->out, profile_str(p, p->period_type.unit));
+    out_format(report->out, "\nPeriod: %lld\n", (long long)p->period);
     if (p->time_ns)
-        write_time(j);
+        write_time(report);
     if (p->duration_ns) {
         char text[DURATION_TEXT];
         size_t n = write_duration(text, p->duration_ns);
-        out_text(j->out, "Duration: ");
-        out_str(j->out, first_characters((struct str){text, n}, 4));
-        out_text(j->out, "\n");
+        out_text(report->out, "Duration: ");
+        out_str(report->out, first_characters((struct str){text, n}, 4));
+        out_text(report->out, "\n");
     }
 }
 
-static int write_sample_types(struct pprof_job *j)
+static int write_sample_types(struct report *report)
 {
-    const struct profile *p = j->profile;
+    const struct profile *p = report->profile;
     struct buf line = BUF_INIT(SIZE_MAX / 2);
     for (size_t i = 0; i < p->n_sample_types; i++) {
         struct str type = profile_str(p, p->sample_types[i].type),
@@ -127,10 +127,10 @@ static int write_sample_types(struct pprof_job *j)
         buf_add(&line, unit.p, unit.n);
         buf_adds(&line, p->sample_types[i].type == p->default_sample_type ? "[dflt] " : " ");
     }
-    out_text(j->out, "Samples:\n");
-    out_str(j->out, str_trim((struct str){buf_str(&line), line.len}));
-    out_text(j->out, "\n");
-    int rc = buf_check(&line, "the names of the sample types", j->err);
+    out_text(report->out, "Samples:\n");
+    out_str(report->out, str_trim((struct str){buf_str(&line), line.len}));
+    out_text(report->out, "\n");
+    int rc = buf_check(&line, "the names of the sample types", report->err);
     buf_release(&line);
     return rc;
 }
@@ -164,11 +164,12 @@ static bool any_unit(const struct profile_label *labels, size_t n)
 }
 
 /* Adds "key:[value value]" for n labels of one key. */
-static int add_entry(struct pprof_job *j, struct label_list *l, const struct profile_label *labels, size_t n)
+static int add_entry(struct report *report, struct label_list *l, const struct profile_label *labels,
+                     size_t n)
 {
-    const struct profile *p = j->profile;
+    const struct profile *p = report->profile;
     bool units = labels->is_number && any_unit(labels, n);
-    if (array_reserve((void **)&l->entries, &l->cap, l->n + 1, sizeof *l->entries, j->err) < 0)
+    if (array_reserve((void **)&l->entries, &l->cap, l->n + 1, sizeof *l->entries, report->err) < 0)
         return -1;
     struct entry *e = &l->entries[l->n++];
     struct str s = profile_str(p, labels->key);
@@ -189,30 +190,30 @@ static int add_entry(struct pprof_job *j, struct label_list *l, const struct pro
 }
 
 /* Writes the sorted entries as a line. */
-static int write_entries(struct pprof_job *j, struct label_list *l)
+static int write_entries(struct report *report, struct label_list *l)
 {
-    if (buf_check(&l->text, "a sample's labels", j->err) < 0)
+    if (buf_check(&l->text, "a sample's labels", report->err) < 0)
         return -1;
     struct str *texts = malloc(l->n * sizeof *texts);
     if (!texts)
-        return err_nomem(j->err);
+        return err_nomem(report->err);
     for (size_t i = 0; i < l->n; i++)
         texts[i] = (struct str){buf_str(&l->text) + l->entries[i].at, l->entries[i].n};
     qsort(texts, l->n, sizeof *texts, compare_strs);
-    out_text(j->out, "                ");
+    out_text(report->out, "                ");
     for (size_t i = 0; i < l->n; i++) {
         if (i)
-            out_text(j->out, " ");
-        out_str(j->out, texts[i]);
+            out_text(report->out, " ");
+        out_str(report->out, texts[i]);
     }
-    out_text(j->out, "\n");
+    out_text(report->out, "\n");
     free(texts);
     return 0;
 }
 
 /* Writes the text labels or the numeric labels that begin at *from, sorted by key. Advances *from past
  * them. */
-static int write_labels_from(struct pprof_job *j, struct label_list *l, const struct profile_label *labels,
+static int write_labels_from(struct report *report, struct label_list *l, const struct profile_label *labels,
                              size_t n, size_t *from)
 {
     bool is_number = *from < n && labels[*from].is_number;
@@ -223,36 +224,37 @@ static int write_labels_from(struct pprof_job *j, struct label_list *l, const st
         while (*from + same < n && labels[*from + same].is_number == is_number &&
                labels[*from + same].key == labels[*from].key)
             same++;
-        if (add_entry(j, l, labels + *from, same) < 0)
+        if (add_entry(report, l, labels + *from, same) < 0)
             return -1;
         *from += same;
     }
-    return write_entries(j, l);
+    return write_entries(report, l);
 }
 
-static int write_labels(struct pprof_job *j, struct label_list *l, const struct profile_sample *s)
+static int write_labels(struct report *report, struct label_list *l, const struct profile_sample *s)
 {
     const struct profile_label *labels = NULL;
-    int rc = label_order_sort(&l->order, j->profile->labels + s->label_at, s->n_labels, &labels, j->err);
+    int rc =
+        label_order_sort(&l->order, report->profile->labels + s->label_at, s->n_labels, &labels, report->err);
     for (size_t at = 0; rc == 0 && at < s->n_labels;)
-        rc = write_labels_from(j, l, labels, s->n_labels, &at);
+        rc = write_labels_from(report, l, labels, s->n_labels, &at);
     return rc;
 }
 
-static int write_samples(struct pprof_job *j)
+static int write_samples(struct report *report)
 {
-    const struct profile *p = j->profile;
+    const struct profile *p = report->profile;
     struct label_list l = {.text = BUF_INIT(SIZE_MAX / 2)};
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < p->n_samples; i++) {
         const struct profile_sample *s = &p->samples[i];
         for (size_t k = 0; k < p->n_sample_types; k++)
-            out_format(j->out, " %10lld", (long long)p->values[i * p->n_sample_types + k]);
-        out_text(j->out, ": ");
+            out_format(report->out, " %10lld", (long long)p->values[i * p->n_sample_types + k]);
+        out_text(report->out, ": ");
         for (size_t k = 0; k < s->depth; k++)
-            out_format(j->out, "%llu ", (unsigned long long)p->locations[profile_frame(p, s, k)].id);
-        out_text(j->out, "\n");
-        rc = write_labels(j, &l, s);
+            out_format(report->out, "%llu ", (unsigned long long)p->locations[profile_frame(p, s, k)].id);
+        out_text(report->out, "\n");
+        rc = write_labels(report, &l, s);
     }
     label_order_release(&l.order);
     buf_release(&l.text);
@@ -262,64 +264,64 @@ static int write_samples(struct pprof_job *j)
 
 /* ---- tables of the profile ----------------------------------------------------------------------------- */
 
-static void write_line(struct pprof_job *j, const struct profile_line *l)
+static void write_line(struct report *report, const struct profile_line *l)
 {
-    const struct profile *p = j->profile;
+    const struct profile *p = report->profile;
     if (l->function == PROFILE_NONE) {
-        out_text(j->out, "??\n");
+        out_text(report->out, "??\n");
         return;
     }
     const struct profile_function *f = &p->functions[l->function];
-    out_str(j->out, profile_str(p, f->name));
-    out_text(j->out, " ");
-    out_str(j->out, profile_str(p, f->filename));
-    out_format(j->out, ":%lld:%lld s=%lld", (long long)l->line, (long long)l->column,
+    out_str(report->out, profile_str(p, f->name));
+    out_text(report->out, " ");
+    out_str(report->out, profile_str(p, f->filename));
+    out_format(report->out, ":%lld:%lld s=%lld", (long long)l->line, (long long)l->column,
                (long long)f->start_line);
     if (f->name != f->system_name) {
-        out_text(j->out, "(");
-        out_str(j->out, profile_str(p, f->system_name));
-        out_text(j->out, ")");
+        out_text(report->out, "(");
+        out_str(report->out, profile_str(p, f->system_name));
+        out_text(report->out, ")");
     }
-    out_text(j->out, "\n");
+    out_text(report->out, "\n");
 }
 
-static void write_location(struct pprof_job *j, const struct profile_location *l)
+static void write_location(struct report *report, const struct profile_location *l)
 {
-    const struct profile *p = j->profile;
-    out_format(j->out, "%6llu: 0x%llx ", (unsigned long long)l->id, (unsigned long long)l->address);
+    const struct profile *p = report->profile;
+    out_format(report->out, "%6llu: 0x%llx ", (unsigned long long)l->id, (unsigned long long)l->address);
     if (l->mapping != PROFILE_NONE)
-        out_format(j->out, "M=%llu ", (unsigned long long)p->mappings[l->mapping].id);
-    out_text(j->out, l->folded ? "[F] " : "");
+        out_format(report->out, "M=%llu ", (unsigned long long)p->mappings[l->mapping].id);
+    out_text(report->out, l->folded ? "[F] " : "");
     if (l->n_lines == 0)
-        out_text(j->out, "\n");
+        out_text(report->out, "\n");
     for (size_t i = 0; i < l->n_lines; i++) {
-        out_text(j->out, i ? "             " : "");
-        write_line(j, &p->lines[l->line_at + i]);
+        out_text(report->out, i ? "             " : "");
+        write_line(report, &p->lines[l->line_at + i]);
     }
 }
 
-static void write_mapping(struct pprof_job *j, const struct profile_mapping *m)
+static void write_mapping(struct report *report, const struct profile_mapping *m)
 {
-    out_format(j->out, "%llu: 0x%llx/0x%llx/0x%llx ", (unsigned long long)m->id, (unsigned long long)m->start,
-               (unsigned long long)m->limit, (unsigned long long)m->offset);
-    out_str(j->out, profile_str(j->profile, m->file));
-    out_text(j->out, " ");
-    out_str(j->out, profile_str(j->profile, m->build_id));
-    out_format(j->out, " %s%s%s%s\n", m->has_functions ? "[FN]" : "", m->has_filenames ? "[FL]" : "",
+    out_format(report->out, "%llu: 0x%llx/0x%llx/0x%llx ", (unsigned long long)m->id,
+               (unsigned long long)m->start, (unsigned long long)m->limit, (unsigned long long)m->offset);
+    out_str(report->out, profile_str(report->profile, m->file));
+    out_text(report->out, " ");
+    out_str(report->out, profile_str(report->profile, m->build_id));
+    out_format(report->out, " %s%s%s%s\n", m->has_functions ? "[FN]" : "", m->has_filenames ? "[FL]" : "",
                m->has_line_numbers ? "[LN]" : "", m->has_inline_frames ? "[IN]" : "");
 }
 
-int raw_write(struct pprof_job *j)
+int raw_write(struct report *report)
 {
-    const struct profile *p = j->profile;
-    write_header(j);
-    if (write_sample_types(j) < 0 || write_samples(j) < 0)
+    const struct profile *p = report->profile;
+    write_header(report);
+    if (write_sample_types(report) < 0 || write_samples(report) < 0)
         return -1;
-    out_text(j->out, "Locations\n");
+    out_text(report->out, "Locations\n");
     for (size_t i = 0; i < p->n_locations; i++)
-        write_location(j, &p->locations[i]);
-    out_text(j->out, "Mappings\n");
+        write_location(report, &p->locations[i]);
+    out_text(report->out, "Mappings\n");
     for (size_t i = 0; i < p->n_mappings; i++)
-        write_mapping(j, &p->mappings[i]);
+        write_mapping(report, &p->mappings[i]);
     return 0;
 }

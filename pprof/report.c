@@ -10,7 +10,7 @@
 
 /* A row for each format. */
 static const struct format {
-    int (*write)(struct pprof_job *j);
+    int (*write)(struct report *report);
     long nodecount; /* the default; 0: all */
     bool untrimmed; /* ignores the settings that trim a report */
 } formats[] = {
@@ -64,40 +64,41 @@ int report_sample_index(const struct profile *p, const char *index, size_t *ret,
     return set_bad_index(p, index, err);
 }
 
-static int apply_settings(struct pprof_job *j)
+static int apply_settings(struct report *report)
 {
-    const struct report_settings *s = j->settings;
+    const struct report_settings *s = report->settings;
     const struct format *f = &formats[s->format];
     bool trim = s->trim && !f->untrimmed;
-    j->nodecount = !trim ? 0 : s->nodecount == -1 ? f->nodecount : s->nodecount;
-    j->nodefraction = trim ? s->nodefraction : 0;
-    j->edgefraction = trim ? s->edgefraction : 0;
-    j->granularity = s->granularity;
-    j->noinlines = s->noinlines;
+    report->nodecount = !trim ? 0 : s->nodecount == -1 ? f->nodecount : s->nodecount;
+    report->nodefraction = trim ? s->nodefraction : 0;
+    report->edgefraction = trim ? s->edgefraction : 0;
+    report->granularity = s->granularity;
+    report->noinlines = s->noinlines;
     if (s->format == REPORT_LIST)
-        j->granularity = REPORT_BY_LINE;
+        report->granularity = REPORT_BY_LINE;
     if (s->format == REPORT_PROTO || s->format == REPORT_RAW || s->format == REPORT_CALLGRIND)
-        j->granularity = REPORT_BY_ADDRESS;
-    if (report_sample_index(j->profile, s->sample_index, &j->value_index, j->err) < 0)
+        report->granularity = REPORT_BY_ADDRESS;
+    if (report_sample_index(report->profile, s->sample_index, &report->value_index, report->err) < 0)
         return -1;
     if (s->divide_by == 0)
-        return err_set(j->err, ERR_USAGE, "zero divisor specified");
-    j->ratio = 1 / s->divide_by;
-    j->sample_unit = profile_str(j->profile, j->profile->sample_types[j->value_index].unit);
-    j->output_unit = str_of(s->unit);
-    j->budget = regex_budget_for_user(j->profile);
-    if (!j->budget)
-        return err_nomem(j->err);
-    if (s->symbol && regex_new(str_of(s->symbol), j->budget, &j->symbol, j->err) < 0)
-        return err_wrap(j->err, "parsing argument regexp %s", s->symbol);
+        return err_set(report->err, ERR_USAGE, "zero divisor specified");
+    report->ratio = 1 / s->divide_by;
+    report->sample_unit =
+        profile_str(report->profile, report->profile->sample_types[report->value_index].unit);
+    report->output_unit = str_of(s->unit);
+    report->budget = regex_budget_for_user(report->profile);
+    if (!report->budget)
+        return err_nomem(report->err);
+    if (s->symbol && regex_new(str_of(s->symbol), report->budget, &report->symbol, report->err) < 0)
+        return err_wrap(report->err, "parsing argument regexp %s", s->symbol);
     return 0;
 }
 
-static void release_settings(struct pprof_job *j)
+static void release_settings(struct report *report)
 {
-    regex_free(j->symbol);
-    regex_budget_free(j->budget);
-    free(j->label_units);
+    regex_free(report->symbol);
+    regex_budget_free(report->budget);
+    free(report->label_units);
 }
 
 /* ---- the total ----------------------------------------------------------------------------------------- */
@@ -113,13 +114,13 @@ static bool is_in_base(const struct profile *p, const struct profile_sample *s)
     return false;
 }
 
-static int64_t total_of(const struct pprof_job *j)
+static int64_t total_of(const struct report *report)
 {
-    const struct profile *p = j->profile;
+    const struct profile *p = report->profile;
     uint64_t total = 0, div = 0, base_total = 0, base_div = 0;
     for (size_t i = 0; i < p->n_samples; i++) {
-        int64_t v = p->values[i * p->n_sample_types + j->value_index];
-        uint64_t d = j->settings->mean ? (uint64_t)p->values[i * p->n_sample_types] : 0;
+        int64_t v = p->values[i * p->n_sample_types + report->value_index];
+        uint64_t d = report->settings->mean ? (uint64_t)p->values[i * p->n_sample_types] : 0;
         uint64_t size = v < 0 ? -(uint64_t)v : (uint64_t)v;
         total += size;
         div += d;
@@ -140,22 +141,22 @@ int report_heading(const struct profile *p, const struct report_settings *settin
 {
     struct heading lines = HEADING_INIT;
     /* The functions below change nothing of the profile, except that label_units_find may add a string. */
-    struct pprof_job j = {
+    struct report report = {
         .profile = (struct profile *)(uintptr_t)p, .settings = settings, .callbacks = callbacks, .err = err};
-    int rc = label_units_find(&j);
+    int rc = label_units_find(&report);
     if (rc == 0)
-        rc = apply_settings(&j);
+        rc = apply_settings(&report);
     if (rc == 0) {
-        j.total = total_of(&j);
-        heading_add_profile(&j, &lines);
+        report.total = total_of(&report);
+        heading_add_profile(&report, &lines);
         rc = buf_check(&lines.text, "the heading of the report", err);
     }
     if (rc == 0 && lines.text.len)
         rc = callbacks->sink(callbacks->ctx, buf_str(&lines.text), lines.text.len, err);
     if (rc == 0)
-        *ret_empty = j.total == 0;
+        *ret_empty = report.total == 0;
     buf_release(&lines.text);
-    release_settings(&j);
+    release_settings(&report);
     return rc;
 }
 
@@ -166,27 +167,28 @@ int report_make(struct profile *p, const struct report_settings *settings,
     if (!out)
         return err_nomem(err);
     out_init(out, callbacks->sink, callbacks->ctx, err);
-    struct pprof_job j = {.profile = p, .settings = settings, .callbacks = callbacks, .out = out, .err = err};
-    int rc = label_units_find(&j);
+    struct report report = {
+        .profile = p, .settings = settings, .callbacks = callbacks, .out = out, .err = err};
+    int rc = label_units_find(&report);
     if (rc == 0)
-        rc = apply_settings(&j);
+        rc = apply_settings(&report);
     if (rc == 0)
-        rc = tagroots_add(&j);
+        rc = tagroots_add(&report);
     /* Percentages refer to all samples, or with relative_percentages to those that pass the filters. */
     if (rc == 0 && settings->relative_percentages)
-        rc = filter_samples(&j);
-    j.total = rc == 0 ? total_of(&j) : 0;
+        rc = filter_samples(&report);
+    report.total = rc == 0 ? total_of(&report) : 0;
     if (rc == 0 && !settings->relative_percentages)
-        rc = filter_samples(&j);
+        rc = filter_samples(&report);
     if (rc == 0) {
-        aggregate(&j);
-        rc = formats[settings->format].write(&j);
+        aggregate(&report);
+        rc = formats[settings->format].write(&report);
     }
     if (rc == 0)
         rc = out_end(out);
     if (rc == 0)
-        rc = regex_check(j.symbol, err);
-    release_settings(&j);
+        rc = regex_check(report.symbol, err);
+    release_settings(&report);
     free(out);
     return rc;
 }

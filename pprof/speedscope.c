@@ -40,7 +40,7 @@ static int number_frames(struct speedscope *s)
     s->frames = malloc((g->n_nodes + 1) * sizeof *s->frames);
     s->frame_nodes = calloc(g->n_nodes + 1, sizeof *s->frame_nodes);
     if (!s->frames || !s->frame_nodes)
-        return err_nomem(s->stacks.job->err);
+        return err_nomem(s->stacks.report->err);
     for (size_t i = 0; i < g->n_nodes; i++) {
         const struct node_info *info = &g->nodes[i].info;
         uint64_t hash =
@@ -49,7 +49,7 @@ static int number_frames(struct speedscope *s)
         s->frames[i] = hash_index_find(&s->by_place, hash, is_wanted, &(struct wanted){s, info});
         if (s->frames[i] != HASH_INDEX_NONE)
             continue;
-        if (hash_index_add(&s->by_place, hash, s->stacks.job->err) < 0)
+        if (hash_index_add(&s->by_place, hash, s->stacks.report->err) < 0)
             return -1;
         s->frames[i] = (uint32_t)s->n_frames;
         s->frame_nodes[s->n_frames++] = (uint32_t)i;
@@ -59,22 +59,22 @@ static int number_frames(struct speedscope *s)
 
 static int write_frames(struct speedscope *s, struct buf *name)
 {
-    const struct pprof_job *j = s->stacks.job;
+    const struct report *report = s->stacks.report;
     for (size_t i = 0; i < s->n_frames; i++) {
         const struct node_info *info = &s->stacks.g.nodes[s->frame_nodes[i]].info;
         buf_clear(name);
         node_name(&s->stacks.g, info, name);
-        if (buf_check(name, "a name", j->err) < 0)
+        if (buf_check(name, "a name", report->err) < 0)
             return -1;
-        out_text(j->out, i ? ",\n{\"name\":" : "\n{\"name\":");
-        out_json(j->out, (struct str){buf_str(name), name->len});
+        out_text(report->out, i ? ",\n{\"name\":" : "\n{\"name\":");
+        out_json(report->out, (struct str){buf_str(name), name->len});
         if (info->file) {
-            out_text(j->out, ",\"file\":");
-            out_json(j->out, profile_str(j->profile, info->file));
+            out_text(report->out, ",\"file\":");
+            out_json(report->out, profile_str(report->profile, info->file));
         }
         if (info->line > 0)
-            out_format(j->out, ",\"line\":%" PRId64, info->line);
-        out_text(j->out, "}");
+            out_format(report->out, ",\"line\":%" PRId64, info->line);
+        out_text(report->out, "}");
     }
     return 0;
 }
@@ -85,7 +85,7 @@ static int write_frames(struct speedscope *s, struct buf *name)
  * picture cannot show. *ret_left_out is the number of these stacks, *ret_sum the sum of the other values. */
 static int write_stacks(struct speedscope *s, bool weights, size_t *ret_left_out, int64_t *ret_sum)
 {
-    struct out *out = s->stacks.job->out;
+    struct out *out = s->stacks.report->out;
     size_t at = 0;
     int more;
     const char *separator = "";
@@ -108,49 +108,50 @@ static int write_stacks(struct speedscope *s, bool weights, size_t *ret_left_out
 }
 
 /* Returns the format's word for the unit. */
-static const char *unit_of(const struct pprof_job *j)
+static const char *unit_of(const struct report *report)
 {
     static const char *const units[] = {"nanoseconds", "microseconds", "milliseconds", "seconds", "bytes"};
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (str_is(j->sample_unit, units[i]))
+        if (str_is(report->sample_unit, units[i]))
             return units[i];
     return "none";
 }
 
-static int write_document(struct speedscope *s, struct pprof_job *j, struct buf *name)
+static int write_document(struct speedscope *s, struct report *report, struct buf *name)
 {
     size_t left_out = 0;
     int64_t sum = 0;
-    out_text(j->out,
+    out_text(report->out,
              "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"version\":\"0.0.1\","
              "\"exporter\":\"profgrab " PROFGRAB_VERSION "\",\"activeProfileIndex\":0,\n"
              "\"shared\":{\"frames\":[");
     if (write_frames(s, name) < 0)
         return -1;
-    out_text(j->out, "]},\n\"profiles\":[{\"type\":\"sampled\",\"name\":");
-    out_json(j->out, profile_str(j->profile, j->profile->sample_types[j->value_index].type));
-    out_format(j->out, ",\"unit\":\"%s\",\"startValue\":0,\n\"samples\":[", unit_of(j));
+    out_text(report->out, "]},\n\"profiles\":[{\"type\":\"sampled\",\"name\":");
+    out_json(report->out,
+             profile_str(report->profile, report->profile->sample_types[report->value_index].type));
+    out_format(report->out, ",\"unit\":\"%s\",\"startValue\":0,\n\"samples\":[", unit_of(report));
     if (write_stacks(s, false, &left_out, &sum) < 0)
         return -1;
-    out_text(j->out, "],\n\"weights\":[");
+    out_text(report->out, "],\n\"weights\":[");
     if (write_stacks(s, true, &left_out, &sum) < 0)
         return -1;
-    out_format(j->out, "],\n\"endValue\":%" PRId64 "}]}\n", sum);
+    out_format(report->out, "],\n\"endValue\":%" PRId64 "}]}\n", sum);
     if (left_out > 0)
-        job_message(j, "%zu stack%s left out, whose values are below zero", left_out,
-                    left_out == 1 ? "" : "s");
+        report_message(report, "%zu stack%s left out, whose values are below zero", left_out,
+                       left_out == 1 ? "" : "s");
     return 0;
 }
 
-int speedscope_write(struct pprof_job *j)
+int speedscope_write(struct report *report)
 {
     struct speedscope s = {0};
-    struct buf name = BUF_INIT(JOB_NAME_MAX);
-    int rc = stacks_init(&s.stacks, j);
+    struct buf name = BUF_INIT(REPORT_NAME_MAX);
+    int rc = stacks_init(&s.stacks, report);
     if (rc == 0)
         rc = number_frames(&s);
     if (rc == 0)
-        rc = write_document(&s, j, &name);
+        rc = write_document(&s, report, &name);
     buf_release(&name);
     free(s.frames);
     free(s.frame_nodes);

@@ -5,16 +5,16 @@
 #include "pprof/trim.h"
 #include "base/banned.h"
 
-int stacks_init(struct stacks *s, struct pprof_job *j)
+int stacks_init(struct stacks *s, struct report *report)
 {
-    struct graph_options options = {.value_index = j->value_index,
-                                    .mean = j->settings->mean,
-                                    .drop_negative = j->settings->drop_negative,
+    struct graph_options options = {.value_index = report->value_index,
+                                    .mean = report->settings->mean,
+                                    .drop_negative = report->settings->drop_negative,
                                     .tree = true};
-    *s = (struct stacks){.job = j};
-    if (trim_paths(j) < 0 || graph_init(&s->g, j->profile, &options, j->err) < 0)
+    *s = (struct stacks){.report = report};
+    if (trim_paths(report) < 0 || graph_init(&s->g, report->profile, &options, report->err) < 0)
         return -1;
-    return graph_count(&s->g, j->err);
+    return graph_count(&s->g, report->err);
 }
 
 void stacks_release(struct stacks *s)
@@ -30,7 +30,7 @@ static int find_path(struct stacks *s, uint32_t node)
     size_t depth = 1;
     for (uint32_t n = node; s->g.nodes[n].first_in != GRAPH_NONE; depth++)
         n = s->g.edges[s->g.nodes[n].first_in].from;
-    if (array_reserve((void **)&s->path, &s->cap_path, depth, sizeof *s->path, s->job->err) < 0)
+    if (array_reserve((void **)&s->path, &s->cap_path, depth, sizeof *s->path, s->report->err) < 0)
         return -1;
     s->n_path = depth;
     for (uint32_t n = node; depth-- > 0;) {
@@ -43,12 +43,12 @@ static int find_path(struct stacks *s, uint32_t node)
 
 int stacks_next(struct stacks *s, size_t *at)
 {
-    const struct pprof_job *j = s->job;
+    const struct report *report = s->report;
     for (; *at < s->g.n_order; ++*at) {
         uint32_t node = s->g.order[*at];
         s->value = node_flat(&s->g.nodes[node]);
-        if (j->ratio > 0 && j->ratio != 1)
-            s->value = profile_double_to_int((double)s->value * j->ratio);
+        if (report->ratio > 0 && report->ratio != 1)
+            s->value = profile_double_to_int((double)s->value * report->ratio);
         if (s->value == 0)
             continue;
         ++*at;

@@ -4,10 +4,10 @@
 #define PPROF_STACKS_H
 
 #include "pprof/graph/graph.h"
-#include "pprof/job.h"
+#include "pprof/report.h"
 
 struct stacks {
-    struct pprof_job *job;
+    struct report *report;
     struct graph g; /* a call tree */
     uint32_t *path; /* the current stack: nodes from the root on */
     size_t n_path, cap_path;
@@ -15,7 +15,7 @@ struct stacks {
 };
 
 /* Makes the call tree. Call stacks_release even after a failure. */
-int stacks_init(struct stacks *s, struct pprof_job *j);
+int stacks_init(struct stacks *s, struct report *report);
 void stacks_release(struct stacks *s);
 /* Advances to the next stack with a value; *at starts at 0. Sets path and value; the value is divided as
  * -divide_by says. Returns 1, 0 at the end, -1 on failure. */

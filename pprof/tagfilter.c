@@ -98,15 +98,15 @@ static int parse_range(struct tagfilter *f, struct str filter, struct err *err)
     return str_equal(unit, f->unit);
 }
 
-static bool in_range(const struct tagfilter *f, const struct pprof_job *j, const struct profile_sample *s)
+static bool in_range(const struct tagfilter *f, const struct report *report, const struct profile_sample *s)
 {
-    const struct profile *p = j->profile;
+    const struct profile *p = report->profile;
     for (size_t i = s->label_at; i < s->label_at + s->n_labels; i++) {
         const struct profile_label *l = &p->labels[i];
         struct str unit;
         if (!l->is_number || (f->key.p && !str_equal(profile_str(p, l->key), f->key)))
             continue;
-        double v = measure_scale(l->num, label_unit(j, l->key), f->unit, &unit);
+        double v = measure_scale(l->num, label_unit(report, l->key), f->unit, &unit);
         if (str_equal(unit, f->unit) && (!f->at_least || v >= f->low) && (!f->at_most || v <= f->high))
             return true;
     }
@@ -115,16 +115,16 @@ static bool in_range(const struct tagfilter *f, const struct pprof_job *j, const
 
 /* ---- expressions --------------------------------------------------------------------------------------- */
 
-static int add_regexes(struct tagfilter *f, struct pprof_job *j, const char *name, struct str value)
+static int add_regexes(struct tagfilter *f, struct report *report, const char *name, struct str value)
 {
     for (;;) {
         const char *comma = memchr(value.p, ',', value.n);
         size_t n = comma ? (size_t)(comma - value.p) : value.n;
         if (array_reserve((void **)&f->regexes, &f->cap_regexes, f->n_regexes + 1, sizeof(struct regex *),
-                          j->err) < 0)
+                          report->err) < 0)
             return -1;
-        if (regex_new((struct str){value.p, n}, j->budget, &f->regexes[f->n_regexes], j->err) < 0)
-            return err_wrap(j->err, "parsing %s regexp", name);
+        if (regex_new((struct str){value.p, n}, report->budget, &f->regexes[f->n_regexes], report->err) < 0)
+            return err_wrap(report->err, "parsing %s regexp", name);
         f->n_regexes++;
         if (!comma)
             return 0;
@@ -172,29 +172,29 @@ static bool matches_text(struct tagfilter *f, const struct profile *p, const str
 
 /* ---- filter -------------------------------------------------------------------------------------------- */
 
-static int parse_filter(struct tagfilter *f, struct pprof_job *j, const char *name, struct str value)
+static int parse_filter(struct tagfilter *f, struct report *report, const char *name, struct str value)
 {
     const char *equals = memchr(value.p, '=', value.n);
     if (equals) {
         f->key = (struct str){value.p, (size_t)(equals - value.p)};
         value = (struct str){equals + 1, value.n - f->key.n - 1};
     }
-    int is_range = parse_range(f, value, j->err);
+    int is_range = parse_range(f, value, report->err);
     f->is_range = is_range > 0;
     if (is_range > 0)
-        job_message(j, "%s:Interpreted '%.*s' as range, not regexp", name, (int)value.n, value.p);
-    return is_range < 0 ? -1 : is_range > 0 ? 0 : add_regexes(f, j, name, value);
+        report_message(report, "%s:Interpreted '%.*s' as range, not regexp", name, (int)value.n, value.p);
+    return is_range < 0 ? -1 : is_range > 0 ? 0 : add_regexes(f, report, name, value);
 }
 
-int tagfilter_new(struct pprof_job *j, const char *name, const char *value, struct tagfilter **ret)
+int tagfilter_new(struct report *report, const char *name, const char *value, struct tagfilter **ret)
 {
     if (!value || !*value)
         return 0;
     struct tagfilter *f = calloc(1, sizeof *f);
     if (!f)
-        return err_nomem(j->err);
+        return err_nomem(report->err);
     buf_init(&f->text, MAX_TEXT);
-    if (parse_filter(f, j, name, str_of(value)) < 0) {
+    if (parse_filter(f, report, name, str_of(value)) < 0) {
         tagfilter_free(f);
         return -1;
     }
@@ -213,9 +213,9 @@ void tagfilter_free(struct tagfilter *f)
     free(f);
 }
 
-bool tagfilter_matches(struct tagfilter *f, const struct pprof_job *j, const struct profile_sample *s)
+bool tagfilter_matches(struct tagfilter *f, const struct report *report, const struct profile_sample *s)
 {
-    return f->is_range ? in_range(f, j, s) : matches_text(f, j->profile, s);
+    return f->is_range ? in_range(f, report, s) : matches_text(f, report->profile, s);
 }
 
 int tagfilter_check(const struct tagfilter *f, struct err *err)

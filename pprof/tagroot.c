@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "pprof/filter.h"
-#include "pprof/job.h"
+#include "pprof/report.h"
 #include "base/banned.h"
 
 /* The most bytes of all values of a label together. */
@@ -22,7 +22,7 @@ struct key {
 };
 
 struct frame_maker {
-    struct pprof_job *j;
+    struct report *report;
     struct key *roots, *leaves; /* the first key is the outermost frame */
     size_t n_roots, n_leaves;
     uint64_t next_location, next_function;
@@ -63,7 +63,7 @@ static void add_value(struct buf *to, struct str value, bool *any)
  * are no values. */
 static bool add_values(struct frame_maker *m, const struct profile_sample *s, uint32_t key)
 {
-    const struct profile *p = m->j->profile;
+    const struct profile *p = m->report->profile;
     const struct profile_label *labels = p->labels + s->label_at;
     bool any = false, units = false;
     for (uint32_t i = 0; i < s->n_labels; i++) {
@@ -76,7 +76,7 @@ static bool add_values(struct frame_maker *m, const struct profile_sample *s, ui
         if (labels[i].key != key || !labels[i].is_number)
             continue;
         measure_label(text, labels[i].num, units ? profile_str(p, labels[i].unit) : STR(""),
-                      units ? str_of(m->j->settings->unit) : STR(""));
+                      units ? str_of(m->report->settings->unit) : STR(""));
         add_value(&m->name, str_of(text), &any);
     }
     return any;
@@ -84,29 +84,29 @@ static bool add_values(struct frame_maker *m, const struct profile_sample *s, ui
 
 static int add_location(struct frame_maker *m, uint32_t name, uint32_t file)
 {
-    struct profile *p = m->j->profile;
+    struct profile *p = m->report->profile;
     struct profile_function function = {.id = m->next_function++, .name = name, .filename = file};
     struct profile_line line = {.function = (uint32_t)p->n_functions};
     struct profile_location location = {.id = m->next_location++, .mapping = PROFILE_NONE, .n_lines = 1};
-    return profile_add_function(p, &function, m->j->err) < 0
+    return profile_add_function(p, &function, m->report->err) < 0
                ? -1
-               : profile_add_location(p, &location, &line, m->j->err);
+               : profile_add_location(p, &location, &line, m->report->err);
 }
 
 /* Finds or makes the frame for a sample's values of a key. */
 static int frame_of(struct frame_maker *m, const struct profile_sample *s, struct key *key, uint32_t *ret)
 {
-    struct profile *p = m->j->profile;
+    struct profile *p = m->report->profile;
     uint32_t name;
     buf_clear(&m->name);
     key->matched = add_values(m, s, key->string) || key->matched;
-    if (buf_check(&m->name, "a label's values", m->j->err) < 0 ||
-        profile_intern(p, buf_str(&m->name), m->name.len, &name, m->j->err) < 0)
+    if (buf_check(&m->name, "a label's values", m->report->err) < 0 ||
+        profile_intern(p, buf_str(&m->name), m->name.len, &name, m->report->err) < 0)
         return -1;
     if (name >= key->cap_locations) {
         size_t had = key->cap_locations;
         if (array_reserve((void **)&key->locations, &key->cap_locations, (size_t)name + 1,
-                          sizeof *key->locations, m->j->err) < 0)
+                          sizeof *key->locations, m->report->err) < 0)
             return -1;
         memset(key->locations + had, 0, (key->cap_locations - had) * sizeof *key->locations);
     }
@@ -123,10 +123,10 @@ static int frame_of(struct frame_maker *m, const struct profile_sample *s, struc
  * the innermost frame, so the last key comes first. */
 static int add_frames(struct frame_maker *m, size_t sample)
 {
-    struct profile *p = m->j->profile;
+    struct profile *p = m->report->profile;
     struct profile_sample s = p->samples[sample];
     size_t depth = m->n_leaves + s.depth + m->n_roots;
-    if (array_reserve((void **)&m->stack, &m->cap_stack, depth, sizeof *m->stack, m->j->err) < 0)
+    if (array_reserve((void **)&m->stack, &m->cap_stack, depth, sizeof *m->stack, m->report->err) < 0)
         return -1;
     /* Upstream makes the roots first, so that they get the lower IDs. */
     for (size_t i = 0; i < m->n_roots; i++)
@@ -137,12 +137,12 @@ static int add_frames(struct frame_maker *m, size_t sample)
             return -1;
     for (size_t i = 0; i < s.depth; i++)
         m->stack[m->n_leaves + i] = profile_frame(p, &s, i);
-    return profile_set_stack(p, sample, m->stack, depth, m->j->err);
+    return profile_set_stack(p, sample, m->stack, depth, m->report->err);
 }
 
 static int add_all_frames(struct frame_maker *m)
 {
-    const struct profile *p = m->j->profile;
+    const struct profile *p = m->report->profile;
     for (size_t i = 0; i < p->n_locations; i++)
         m->next_location = p->locations[i].id > m->next_location ? p->locations[i].id : m->next_location;
     for (size_t i = 0; i < p->n_functions; i++)
@@ -155,14 +155,14 @@ static int add_all_frames(struct frame_maker *m)
     return 0;
 }
 
-static void warn_missing(const struct pprof_job *j, const char *list, const struct key *keys, size_t n,
+static void warn_missing(const struct report *report, const char *list, const struct key *keys, size_t n,
                          const char *name)
 {
     bool matched = !list || !*list;
     for (size_t i = 0; i < n; i++)
         matched = matched || keys[i].matched;
     if (!matched)
-        job_message(j, "%s expression matched no samples", name);
+        report_message(report, "%s expression matched no samples", name);
 }
 
 static void release_keys(struct key *keys, size_t n)
@@ -172,19 +172,19 @@ static void release_keys(struct key *keys, size_t n)
     free(keys);
 }
 
-int tagroots_add(struct pprof_job *j)
+int tagroots_add(struct report *report)
 {
-    struct frame_maker m = {.j = j, .name = BUF_INIT(MAX_NAME)};
-    const struct report_settings *s = j->settings;
+    struct frame_maker m = {.report = report, .name = BUF_INIT(MAX_NAME)};
+    const struct report_settings *s = report->settings;
     int rc = 0;
-    if (split_keys(j->profile, s->tagroot, &m.roots, &m.n_roots, j->err) < 0 ||
-        split_keys(j->profile, s->tagleaf, &m.leaves, &m.n_leaves, j->err) < 0)
+    if (split_keys(report->profile, s->tagroot, &m.roots, &m.n_roots, report->err) < 0 ||
+        split_keys(report->profile, s->tagleaf, &m.leaves, &m.n_leaves, report->err) < 0)
         rc = -1;
     if (rc == 0 && m.n_roots + m.n_leaves)
         rc = add_all_frames(&m);
     if (rc == 0) {
-        warn_missing(j, s->tagroot, m.roots, m.n_roots, "TagRoot");
-        warn_missing(j, s->tagleaf, m.leaves, m.n_leaves, "TagLeaf");
+        warn_missing(report, s->tagroot, m.roots, m.n_roots, "TagRoot");
+        warn_missing(report, s->tagleaf, m.leaves, m.n_leaves, "TagLeaf");
     }
     release_keys(m.roots, m.n_roots);
     release_keys(m.leaves, m.n_leaves);

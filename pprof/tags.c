@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "pprof/formats.h"
-#include "pprof/job.h"
+#include "pprof/report.h"
 #include "pprof/label_units.h"
 #include "pprof/table.h"
 #include "base/banned.h"
@@ -51,26 +51,26 @@ static int count_value(struct counts *c, uint32_t key, uint32_t value, int64_t v
     return 0;
 }
 
-static int count_label(struct pprof_job *j, struct counts *c, const struct profile_label *l, int64_t v)
+static int count_label(struct report *report, struct counts *c, const struct profile_label *l, int64_t v)
 {
     char text[MEASURE_TEXT];
     uint32_t value = l->str;
     if (l->is_number) {
-        measure_label(text, l->num, label_unit(j, l->key), j->output_unit);
-        if (profile_intern(j->profile, text, strlen(text), &value, j->err) < 0)
+        measure_label(text, l->num, label_unit(report, l->key), report->output_unit);
+        if (profile_intern(report->profile, text, strlen(text), &value, report->err) < 0)
             return -1;
     }
-    return count_value(c, l->key, value, v, j->err);
+    return count_value(c, l->key, value, v, report->err);
 }
 
-static int count_samples(struct pprof_job *j, struct counts *c)
+static int count_samples(struct report *report, struct counts *c)
 {
-    const struct profile *p = j->profile;
+    const struct profile *p = report->profile;
     for (size_t i = 0; i < p->n_samples; i++) {
         const struct profile_sample *s = &p->samples[i];
-        int64_t v = p->values[i * p->n_sample_types + j->value_index];
+        int64_t v = p->values[i * p->n_sample_types + report->value_index];
         for (size_t at = s->label_at; at < s->label_at + s->n_labels; at++)
-            if (count_label(j, c, &p->labels[at], v) < 0)
+            if (count_label(report, c, &p->labels[at], v) < 0)
                 return -1;
     }
     return 0;
@@ -104,32 +104,32 @@ static void add_text(struct table *t, const char *s)
 }
 
 /* Writes "5.20s ( 2.00%)"; without a share if the total is 0. */
-static void add_value(struct pprof_job *j, struct table *t, int64_t v)
+static void add_value(struct report *report, struct table *t, int64_t v)
 {
     char text[MEASURE_TEXT], share[MEASURE_TEXT];
-    job_format_value(j, text, v);
+    report_format_value(report, text, v);
     add_text(t, text);
-    if (j->total <= 0)
+    if (report->total <= 0)
         return;
-    measure_percentage(share, v, j->total);
+    measure_percentage(share, v, report->total);
     add_text(t, " (");
     add_text(t, share);
     add_text(t, ")");
 }
 
 /* "key:   Total 5.20s of 10s (52.00%)" */
-static void add_key(struct pprof_job *j, struct table *t, struct str key, int64_t sum)
+static void add_key(struct report *report, struct table *t, struct str key, int64_t sum)
 {
     char part[MEASURE_TEXT], total[MEASURE_TEXT], share[MEASURE_TEXT];
-    job_format_value(j, part, sum);
-    job_format_value(j, total, j->total);
-    measure_percentage(share, sum, j->total);
+    report_format_value(report, part, sum);
+    report_format_value(report, total, report->total);
+    measure_percentage(share, sum, report->total);
     add_str(t, key);
     add_text(t, ":\t Total ");
     add_text(t, part);
     add_text(t, " of ");
     add_text(t, total);
-    if (j->total > 0) {
+    if (report->total > 0) {
         add_text(t, " (");
         add_text(t, share);
         add_text(t, ")");
@@ -138,16 +138,16 @@ static void add_key(struct pprof_job *j, struct table *t, struct str key, int64_
 }
 
 /* Adds the values of one key. Returns their number. */
-static size_t add_values(struct pprof_job *j, struct table *t, const struct ranked *ranks, size_t n)
+static size_t add_values(struct report *report, struct table *t, const struct ranked *ranks, size_t n)
 {
     size_t same = 0;
     int64_t sum = 0;
     for (; same < n && str_equal(ranks[same].key, ranks->key); same++)
         sum = measure_sum(sum, ranks[same].sum);
-    add_key(j, t, ranks->key, sum);
+    add_key(report, t, ranks->key, sum);
     for (size_t i = 0; i < same; i++) {
         add_text(t, " \t");
-        add_value(j, t, ranks[i].sum);
+        add_value(report, t, ranks[i].sum);
         add_text(t, ":\t ");
         add_str(t, ranks[i].value);
         add_text(t, "\n");
@@ -156,32 +156,32 @@ static size_t add_values(struct pprof_job *j, struct table *t, const struct rank
     return same;
 }
 
-static int write_counts(struct pprof_job *j, const struct counts *c)
+static int write_counts(struct report *report, const struct counts *c)
 {
     struct table t = TABLE_INIT;
     struct ranked *ranks = malloc((c->n + 1) * sizeof *ranks);
     if (!ranks)
-        return err_nomem(j->err);
+        return err_nomem(report->err);
     for (size_t i = 0; i < c->n; i++)
-        ranks[i] = (struct ranked){profile_str(j->profile, c->counts[i].key),
-                                   profile_str(j->profile, c->counts[i].value), c->counts[i].sum};
+        ranks[i] = (struct ranked){profile_str(report->profile, c->counts[i].key),
+                                   profile_str(report->profile, c->counts[i].value), c->counts[i].sum};
     qsort(ranks, c->n, sizeof *ranks, compare_ranked);
     int rc = 0;
     for (size_t i = 0; i < c->n && rc == 0;) {
-        i += add_values(j, &t, ranks + i, c->n - i);
-        rc = table_write(&t, j->out, i == c->n, j->err);
+        i += add_values(report, &t, ranks + i, c->n - i);
+        rc = table_write(&t, report->out, i == c->n, report->err);
     }
     table_release(&t);
     free(ranks);
     return rc;
 }
 
-int tags_write(struct pprof_job *j)
+int tags_write(struct report *report)
 {
     struct counts c = {0};
-    int rc = count_samples(j, &c);
+    int rc = count_samples(report, &c);
     if (rc == 0)
-        rc = write_counts(j, &c);
+        rc = write_counts(report, &c);
     free(c.counts);
     hash_index_release(&c.by_string);
     return rc;

@@ -1,7 +1,7 @@
 /* -top, -text: one node per line. */
 #include "pprof/formats.h"
 #include "pprof/heading.h"
-#include "pprof/job.h"
+#include "pprof/report.h"
 #include "pprof/trim.h"
 #include "base/banned.h"
 
@@ -18,50 +18,50 @@ static const char *inlining_mark(const struct graph *g, const struct node *n)
     return !some ? "" : all ? " (inline)" : " (partial-inline)";
 }
 
-static int write_nodes(struct pprof_job *j, const struct graph *g)
+static int write_nodes(struct report *report, const struct graph *g)
 {
     char flat[MEASURE_TEXT], cum[MEASURE_TEXT], flat_share[MEASURE_TEXT], sum_share[MEASURE_TEXT],
         cum_share[MEASURE_TEXT];
-    struct buf name = BUF_INIT(JOB_NAME_MAX);
+    struct buf name = BUF_INIT(REPORT_NAME_MAX);
     uint64_t sum = 0;
     for (size_t i = 0; i < g->n_order; i++) {
         const struct node *n = &g->nodes[g->order[i]];
         sum += (uint64_t)node_flat(n);
-        job_format_value(j, flat, node_flat(n));
-        job_format_value(j, cum, node_cum(n));
-        measure_percentage(flat_share, node_flat(n), j->total);
-        measure_percentage(sum_share, (int64_t)sum, j->total);
-        measure_percentage(cum_share, node_cum(n), j->total);
+        report_format_value(report, flat, node_flat(n));
+        report_format_value(report, cum, node_cum(n));
+        measure_percentage(flat_share, node_flat(n), report->total);
+        measure_percentage(sum_share, (int64_t)sum, report->total);
+        measure_percentage(cum_share, node_cum(n), report->total);
         buf_clear(&name);
         node_name(g, &n->info, &name);
-        out_right(j->out, 10, str_of(flat));
-        out_text(j->out, " ");
-        out_text(j->out, flat_share);
-        out_text(j->out, " ");
-        out_text(j->out, sum_share);
-        out_text(j->out, " ");
-        out_right(j->out, 10, str_of(cum));
-        out_text(j->out, " ");
-        out_text(j->out, cum_share);
-        out_text(j->out, "  ");
-        out_add(j->out, buf_str(&name), name.len);
-        out_text(j->out, inlining_mark(g, n));
-        out_text(j->out, "\n");
+        out_right(report->out, 10, str_of(flat));
+        out_text(report->out, " ");
+        out_text(report->out, flat_share);
+        out_text(report->out, " ");
+        out_text(report->out, sum_share);
+        out_text(report->out, " ");
+        out_right(report->out, 10, str_of(cum));
+        out_text(report->out, " ");
+        out_text(report->out, cum_share);
+        out_text(report->out, "  ");
+        out_add(report->out, buf_str(&name), name.len);
+        out_text(report->out, inlining_mark(g, n));
+        out_text(report->out, "\n");
     }
-    int rc = buf_check(&name, "a name", j->err);
+    int rc = buf_check(&name, "a name", report->err);
     buf_release(&name);
     return rc;
 }
 
-int text_write(struct pprof_job *j)
+int text_write(struct report *report)
 {
     struct graph g = {0};
-    int rc = trim_graph(j, &g, NULL);
+    int rc = trim_graph(report, &g, NULL);
     if (rc == 0)
-        rc = heading_write(j, &g);
+        rc = heading_write(report, &g);
     if (rc == 0) {
-        out_format(j->out, "%10s %5s%% %5s%% %10s %5s%%\n", "flat", "flat", "sum", "cum", "cum");
-        rc = write_nodes(j, &g);
+        out_format(report->out, "%10s %5s%% %5s%% %10s %5s%%\n", "flat", "flat", "sum", "cum", "cum");
+        rc = write_nodes(report, &g);
     }
     graph_release(&g);
     return rc;

@@ -3,7 +3,7 @@
 
 #include "pprof/formats.h"
 #include "pprof/heading.h"
-#include "pprof/job.h"
+#include "pprof/report.h"
 #include "pprof/label_units.h"
 #include "base/banned.h"
 
@@ -16,7 +16,7 @@ struct placed {
 };
 
 struct traces {
-    struct pprof_job *j;
+    struct report *report;
     struct graph g; /* only its places */
     struct buf text;
     struct placed *labels; /* of the current sample */
@@ -42,9 +42,9 @@ static int compare_lines(const void *left, const void *right)
 static void add_value(struct traces *t, const struct profile_label *l)
 {
     char number[MEASURE_TEXT];
-    struct str text = profile_str(t->j->profile, l->str);
+    struct str text = profile_str(t->report->profile, l->str);
     if (l->is_number) {
-        measure_label(number, l->num, label_unit(t->j, l->key), STR("auto"));
+        measure_label(number, l->num, label_unit(t->report, l->key), STR("auto"));
         text = str_of(number);
     }
     buf_add(&t->text, text.p, text.n);
@@ -53,7 +53,7 @@ static void add_value(struct traces *t, const struct profile_label *l)
 /* Adds a line of a key and the sample's values for it. Returns their number. */
 static size_t add_line(struct traces *t, const struct placed *labels, size_t n)
 {
-    struct str key = profile_str(t->j->profile, labels->label.key);
+    struct str key = profile_str(t->report->profile, labels->label.key);
     size_t i = 0;
     for (size_t columns = out_columns(key); columns < 10; columns++)
         buf_addc(&t->text, ' ');
@@ -70,10 +70,11 @@ static size_t add_line(struct traces *t, const struct placed *labels, size_t n)
 /* Writes the sample's text labels, or with `numbers` its numeric labels: a line for each key, in order. */
 static int write_labels(struct traces *t, const struct profile_sample *s, bool numbers)
 {
-    const struct profile *p = t->j->profile;
+    const struct profile *p = t->report->profile;
     size_t n = 0, n_lines = 0, begin = 0;
-    if (array_reserve((void **)&t->labels, &t->cap_labels, s->n_labels, sizeof *t->labels, t->j->err) < 0 ||
-        array_reserve((void **)&t->lines, &t->cap_lines, s->n_labels, sizeof *t->lines, t->j->err) < 0)
+    if (array_reserve((void **)&t->labels, &t->cap_labels, s->n_labels, sizeof *t->labels, t->report->err) <
+            0 ||
+        array_reserve((void **)&t->lines, &t->cap_lines, s->n_labels, sizeof *t->lines, t->report->err) < 0)
         return -1;
     for (size_t i = s->label_at; i < s->label_at + s->n_labels; i++)
         if (p->labels[i].is_number == numbers)
@@ -87,29 +88,29 @@ static int write_labels(struct traces *t, const struct profile_sample *s, bool n
         t->lines[n_lines++].n = t->text.len - begin;
         begin = t->text.len;
     }
-    if (buf_check(&t->text, "a sample's labels", t->j->err) < 0)
+    if (buf_check(&t->text, "a sample's labels", t->report->err) < 0)
         return -1;
     const char *at = buf_str(&t->text);
     for (size_t i = 0; i < n_lines; at += t->lines[i++].n)
         t->lines[i].p = at;
     qsort(t->lines, n_lines, sizeof *t->lines, compare_lines);
     for (size_t i = 0; i < n_lines; i++)
-        out_str(t->j->out, t->lines[i]);
+        out_str(t->report->out, t->lines[i]);
     return 0;
 }
 
 static void write_stack(struct traces *t, const struct profile_sample *s, const char *value)
 {
-    const struct profile *p = t->j->profile;
+    const struct profile *p = t->report->profile;
     for (size_t i = 0; i < s->depth; i++) {
         uint32_t location = profile_frame(p, s, i);
         for (size_t at = t->g.frame_at[location]; at < t->g.frame_at[location + 1]; at++) {
             buf_clear(&t->text);
             node_name(&t->g, &t->g.nodes[t->g.frames[at]].info, &t->text);
-            out_right(t->j->out, 10, str_of(value));
-            out_text(t->j->out, "   ");
-            out_add(t->j->out, buf_str(&t->text), t->text.len);
-            out_text(t->j->out, at + 1 < t->g.frame_at[location + 1] ? " (inline)\n" : "\n");
+            out_right(t->report->out, 10, str_of(value));
+            out_text(t->report->out, "   ");
+            out_add(t->report->out, buf_str(&t->text), t->text.len);
+            out_text(t->report->out, at + 1 < t->g.frame_at[location + 1] ? " (inline)\n" : "\n");
             value = "";
         }
     }
@@ -117,43 +118,44 @@ static void write_stack(struct traces *t, const struct profile_sample *s, const 
 
 static int write_sample(struct traces *t, size_t i)
 {
-    const struct profile *p = t->j->profile;
+    const struct profile *p = t->report->profile;
     const struct profile_sample *s = &p->samples[i];
     const int64_t *values = &p->values[i * p->n_sample_types];
     char value[MEASURE_TEXT];
     if (s->depth == 0)
         return 0;
-    out_text(t->j->out, SEPARATOR);
+    out_text(t->report->out, SEPARATOR);
     if (s->n_labels && (write_labels(t, s, false) < 0 || write_labels(t, s, true) < 0))
         return -1;
-    job_format_value(t->j, value,
-                     measure_divide(values[t->j->value_index], t->j->settings->mean ? values[0] : 0));
+    report_format_value(
+        t->report, value,
+        measure_divide(values[t->report->value_index], t->report->settings->mean ? values[0] : 0));
     write_stack(t, s, value);
-    return buf_check(&t->text, "a name", t->j->err);
+    return buf_check(&t->text, "a name", t->report->err);
 }
 
-static int write_header(struct pprof_job *j)
+static int write_header(struct report *report)
 {
     struct heading lines = HEADING_INIT;
-    heading_add_profile(j, &lines);
-    out_add(j->out, buf_str(&lines.text), lines.text.len);
+    heading_add_profile(report, &lines);
+    out_add(report->out, buf_str(&lines.text), lines.text.len);
     if (lines.n_lines == 0)
-        out_text(j->out, "\n");
-    int rc = buf_check(&lines.text, "the heading of the report", j->err);
+        out_text(report->out, "\n");
+    int rc = buf_check(&lines.text, "the heading of the report", report->err);
     buf_release(&lines.text);
     return rc;
 }
 
-int traces_write(struct pprof_job *j)
+int traces_write(struct report *report)
 {
-    struct traces t = {.j = j, .text = BUF_INIT(JOB_NAME_MAX)};
-    int rc = graph_init(&t.g, j->profile, &(struct graph_options){0}, j->err);
+    struct traces t = {.report = report, .text = BUF_INIT(REPORT_NAME_MAX)};
+    int rc = graph_init(&t.g, report->profile, &(struct graph_options){0}, report->err);
     if (rc == 0)
-        rc = write_header(j);
-    for (size_t i = 0; i < j->profile->n_samples && rc == 0; i++)
+        rc = write_header(report);
+    for (size_t i = 0; i < report->profile->n_samples && rc == 0; i++)
         rc = write_sample(&t, i);
     if (rc == 0)
-        out_text(j->out, SEPARATOR);
+        out_text(report->out, SEPARATOR);
     free(t.labels);
     free(t.lines);
     buf_release(&t.text);

@@ -3,7 +3,7 @@
 
 #include "pprof/formats.h"
 #include "pprof/heading.h"
-#include "pprof/job.h"
+#include "pprof/report.h"
 #include "pprof/regex.h"
 #include "pprof/trim.h"
 #include "base/banned.h"
@@ -12,7 +12,7 @@
 #define LEGEND "      flat  flat%   sum%        cum   cum%   calls calls% + context \t \t \n"
 
 struct tree {
-    struct pprof_job *j;
+    struct report *report;
     const struct graph *g;
     struct regex *wanted; /* matches the names to show; NULL: all */
     struct buf name;      /* of the current node or edge */
@@ -22,15 +22,15 @@ struct tree {
 static void write_value(struct tree *t, size_t columns, int64_t value)
 {
     char text[MEASURE_TEXT];
-    job_format_value(t->j, text, value);
-    out_right(t->j->out, columns, str_of(text));
+    report_format_value(t->report, text, value);
+    out_right(t->report->out, columns, str_of(text));
 }
 
 static void write_share(struct tree *t, int64_t value, int64_t total)
 {
     char text[MEASURE_TEXT];
     measure_percentage(text, value, total);
-    out_format(t->j->out, " %s", text);
+    out_format(t->report->out, " %s", text);
 }
 
 /* Writes the callers or the callees of a node. */
@@ -38,7 +38,7 @@ static int write_edges(struct tree *t, uint32_t node, bool in)
 {
     const struct graph *g = t->g;
     struct graph_edges edges = {NULL, 0};
-    if (graph_edges(g, node, in, &edges, t->j->err) < 0)
+    if (graph_edges(g, node, in, &edges, t->report->err) < 0)
         return -1;
     for (size_t i = 0; i < edges.n; i++) {
         const struct edge *e = &g->edges[edges.items[i]];
@@ -46,9 +46,9 @@ static int write_edges(struct tree *t, uint32_t node, bool in)
         write_share(t, e->weight, node_cum(&g->nodes[node]));
         buf_clear(&t->name);
         node_name(g, &g->nodes[in ? e->from : e->to].info, &t->name);
-        out_text(t->j->out, " |   ");
-        out_add(t->j->out, buf_str(&t->name), t->name.len);
-        out_text(t->j->out, e->inlined ? " (inline)\n" : "\n");
+        out_text(t->report->out, " |   ");
+        out_add(t->report->out, buf_str(&t->name), t->name.len);
+        out_text(t->report->out, e->inlined ? " (inline)\n" : "\n");
     }
     free(edges.items);
     return 0;
@@ -60,14 +60,14 @@ static void write_node(struct tree *t, const struct node *n)
     int64_t flat = node_flat(n), cum = node_cum(n);
     t->sum = measure_sum(t->sum, flat);
     write_value(t, 10, flat);
-    write_share(t, flat, t->j->total);
-    write_share(t, t->sum, t->j->total);
-    out_text(t->j->out, " ");
+    write_share(t, flat, t->report->total);
+    write_share(t, t->sum, t->report->total);
+    out_text(t->report->out, " ");
     write_value(t, 10, cum);
-    write_share(t, cum, t->j->total);
-    out_text(t->j->out, "                | ");
-    out_add(t->j->out, buf_str(&t->name), t->name.len);
-    out_text(t->j->out, "\n");
+    write_share(t, cum, t->report->total);
+    out_text(t->report->out, "                | ");
+    out_add(t->report->out, buf_str(&t->name), t->name.len);
+    out_text(t->report->out, "\n");
 }
 
 static void make_name(struct tree *t, uint32_t node)
@@ -78,7 +78,7 @@ static void make_name(struct tree *t, uint32_t node)
 
 static int write_family(struct tree *t, uint32_t node)
 {
-    out_text(t->j->out, SEPARATOR);
+    out_text(t->report->out, SEPARATOR);
     if (write_edges(t, node, true) < 0)
         return -1;
     make_name(t, node);
@@ -100,38 +100,39 @@ static int write_nodes(struct tree *t)
         written++;
     }
     if (t->g->n_order)
-        out_text(t->j->out, SEPARATOR);
-    if (buf_check(&t->name, "a name", t->j->err) < 0 || regex_check(t->wanted, t->j->err) < 0)
+        out_text(t->report->out, SEPARATOR);
+    if (buf_check(&t->name, "a name", t->report->err) < 0 || regex_check(t->wanted, t->report->err) < 0)
         return -1;
     if (t->wanted && written == 0)
-        return err_set(t->j->err, ERR_FAILED, "no matches found for regexp: %s", t->j->settings->symbol);
+        return err_set(t->report->err, ERR_FAILED, "no matches found for regexp: %s",
+                       t->report->settings->symbol);
     return 0;
 }
 
 static int write_report(struct tree *t)
 {
-    if (heading_write(t->j, t->g) < 0)
+    if (heading_write(t->report, t->g) < 0)
         return -1;
-    out_text(t->j->out, SEPARATOR LEGEND);
+    out_text(t->report->out, SEPARATOR LEGEND);
     return write_nodes(t);
 }
 
 static int compile_symbol(struct tree *t)
 {
-    const char *symbol = t->j->settings->symbol;
-    if (!symbol || regex_new(str_of(symbol), t->j->budget, &t->wanted, t->j->err) == 0)
+    const char *symbol = t->report->settings->symbol;
+    if (!symbol || regex_new(str_of(symbol), t->report->budget, &t->wanted, t->report->err) == 0)
         return 0;
-    err_wrap(t->j->err, "parsing argument regexp %s", symbol);
+    err_wrap(t->report->err, "parsing argument regexp %s", symbol);
     return -1;
 }
 
-int tree_write(struct pprof_job *j)
+int tree_write(struct report *report)
 {
     struct graph g = {0};
-    struct tree t = {.j = j, .g = &g, .name = BUF_INIT(JOB_NAME_MAX)};
+    struct tree t = {.report = report, .g = &g, .name = BUF_INIT(REPORT_NAME_MAX)};
     int rc = compile_symbol(&t);
     if (rc == 0)
-        rc = trim_graph(j, &g, NULL);
+        rc = trim_graph(report, &g, NULL);
     if (rc == 0)
         rc = write_report(&t);
     regex_free(t.wanted);

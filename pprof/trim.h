@@ -9,9 +9,9 @@
  * not NULL) also finds the tags, counts them as nodes for the limit nodecount, and drops redundant edges.
  * Call graph_release and graph_tags_release even after a failure.
  */
-int trim_graph(struct pprof_job *j, struct graph *g, struct graph_tags *tags);
+int trim_graph(struct report *report, struct graph *g, struct graph_tags *tags);
 
 /* Shortens the file names of functions as the settings trim_path and source_path say (source_code_trim). */
-int trim_paths(struct pprof_job *j);
+int trim_paths(struct report *report);
 
 #endif

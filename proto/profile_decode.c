@@ -25,10 +25,10 @@
 
 static bool survey_messages(struct decoder *d)
 {
-    struct wire w = wire_of(d->bytes->p, d->bytes->n);
-    struct wire_field f;
+    struct protobuf w = protobuf_of(d->bytes->p, d->bytes->n);
+    struct protobuf_field f;
     while (w.p < w.end) {
-        if (!wire_read_field(&w, &f))
+        if (!protobuf_read_field(&w, &f))
             return false;
         if (f.number == PROFILE_STRING && d->counts[PROFILE_STRING] == 0)
             d->first_string = (size_t)(w.p - d->bytes->p) - f.n;
@@ -96,21 +96,21 @@ static bool make_room(struct decoder *d)
 }
 
 /* Counts the frames of a sample of the first half. The next field starts at the offset `next`. */
-static void count_first_half(struct decoder *d, const struct wire_field *f, size_t next)
+static void count_first_half(struct decoder *d, const struct protobuf_field *f, size_t next)
 {
-    if (f->type == WIRE_LENGTH)
-        d->n_first_frames += decode_count_frames(wire_of_field(f));
+    if (f->type == PROTOBUF_LENGTH)
+        d->n_first_frames += decode_count_frames(protobuf_of_field(f));
     d->second_half_at = next;
 }
 
 /* Reads everything but samples. */
 static bool read_tables(struct decoder *d)
 {
-    struct wire w = wire_of(d->bytes->p, d->bytes->n);
-    struct wire_field f;
+    struct protobuf w = protobuf_of(d->bytes->p, d->bytes->n);
+    struct protobuf_field f;
     size_t n_samples = 0;
     while (w.p < w.end) {
-        if (!wire_read_field(&w, &f))
+        if (!protobuf_read_field(&w, &f))
             return false;
         if (f.number != PROFILE_SAMPLE && !decode_table(d, &f))
             return false;

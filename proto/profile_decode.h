@@ -4,7 +4,7 @@
 
 #include "proto/id_map.h"
 #include "proto/profile_store.h"
-#include "proto/wire.h"
+#include "proto/protobuf.h"
 
 /* The field numbers of the message Profile. */
 enum {
@@ -79,33 +79,33 @@ static inline bool decode_charge(size_t *room, size_t n, size_t size, struct err
 }
 
 /* Reads the value of a number field. */
-static inline bool decode_number(const struct wire_field *f, uint64_t *ret)
+static inline bool decode_number(const struct protobuf_field *f, uint64_t *ret)
 {
-    if (f->type == WIRE_NUMBER)
+    if (f->type == PROTOBUF_NUMBER)
         *ret = f->value;
-    return f->type == WIRE_NUMBER;
+    return f->type == PROTOBUF_NUMBER;
 }
 
-static inline bool decode_signed(const struct wire_field *f, int64_t *ret)
+static inline bool decode_signed(const struct protobuf_field *f, int64_t *ret)
 {
-    if (f->type == WIRE_NUMBER)
+    if (f->type == PROTOBUF_NUMBER)
         *ret = (int64_t)f->value;
-    return f->type == WIRE_NUMBER;
+    return f->type == PROTOBUF_NUMBER;
 }
 
 /* Reads a string index of the file. An index of more than 32 bits becomes UINT32_MAX. */
-static inline bool decode_string_index(const struct wire_field *f, uint32_t *ret)
+static inline bool decode_string_index(const struct protobuf_field *f, uint32_t *ret)
 {
-    if (f->type == WIRE_NUMBER)
+    if (f->type == PROTOBUF_NUMBER)
         *ret = f->value < UINT32_MAX ? (uint32_t)f->value : UINT32_MAX;
-    return f->type == WIRE_NUMBER;
+    return f->type == PROTOBUF_NUMBER;
 }
 
-static inline bool decode_message(const struct wire_field *f, struct wire *ret)
+static inline bool decode_message(const struct protobuf_field *f, struct protobuf *ret)
 {
-    if (f->type == WIRE_LENGTH)
-        *ret = wire_of_field(f);
-    return f->type == WIRE_LENGTH;
+    if (f->type == PROTOBUF_LENGTH)
+        *ret = protobuf_of_field(f);
+    return f->type == PROTOBUF_LENGTH;
 }
 
 /* Converts a string index of the file to the profile's index. Returns false if the file has no such string.
@@ -120,9 +120,9 @@ static inline bool decode_convert_string(const struct decoder *d, uint32_t *inde
 
 /* Reads a field that is not a sample. String indices and IDs remain those of the file: they are converted
  * after all tables are read. */
-bool decode_table(struct decoder *d, const struct wire_field *f);
+bool decode_table(struct decoder *d, const struct protobuf_field *f);
 /* Counts the locations on a sample's stack, up to the first malformed byte. */
-size_t decode_count_frames(struct wire sample);
+size_t decode_count_frames(struct protobuf sample);
 /* Reads all samples. Call it after all tables are read. */
 bool decode_samples(struct decoder *d);
 

@@ -50,13 +50,13 @@ static size_t count_numbers(const unsigned char *p, size_t n)
     return n - n_continued;
 }
 
-size_t decode_count_frames(struct wire w)
+size_t decode_count_frames(struct protobuf w)
 {
-    struct wire_field f;
+    struct protobuf_field f;
     size_t n = 0;
-    while (w.p < w.end && wire_read_field(&w, &f))
+    while (w.p < w.end && protobuf_read_field(&w, &f))
         if (f.number == 1)
-            n += f.type == WIRE_LENGTH ? count_numbers(f.p, f.n) : 1;
+            n += f.type == PROTOBUF_LENGTH ? count_numbers(f.p, f.n) : 1;
     return n;
 }
 
@@ -79,7 +79,7 @@ static inline unsigned char *put_location(const struct profile *p, const struct 
 
 /* Most of the decoding time is spent here. Local copies are faster than fields, because the compiler must
  * assume that each written frame changes the fields. */
-static bool read_packed_ids(struct reader *r, const struct wire_field *f)
+static bool read_packed_ids(struct reader *r, const struct protobuf_field *f)
 {
     if (!reserve_frames(r, f->n))
         return false;
@@ -90,10 +90,10 @@ static bool read_packed_ids(struct reader *r, const struct wire_field *f)
     bool missing_location = false;
     while (at < end) {
         uint64_t id = 0, long_id = 0;
-        size_t n = wire_read_short_number(at, &id);
+        size_t n = protobuf_read_short_number(at, &id);
         if (n == 0) {
-            struct wire w = {at, end};
-            if (!wire_read_long_number(&w, &long_id))
+            struct protobuf w = {at, end};
+            if (!protobuf_read_long_number(&w, &long_id))
                 return false;
             id = long_id;
             n = (size_t)(w.p - at);
@@ -106,10 +106,10 @@ static bool read_packed_ids(struct reader *r, const struct wire_field *f)
     return at == end;
 }
 
-static bool read_ids(struct reader *r, const struct wire_field *f)
+static bool read_ids(struct reader *r, const struct protobuf_field *f)
 {
     uint64_t id = 0;
-    if (f->type == WIRE_LENGTH)
+    if (f->type == PROTOBUF_LENGTH)
         return read_packed_ids(r, f);
     if (!decode_number(f, &id) || !reserve_frames(r, 1))
         return false;
@@ -121,12 +121,12 @@ static bool read_ids(struct reader *r, const struct wire_field *f)
 /* ---- values, labels ---- */
 
 /* Reads values of the newest sample; *n counts them. Surplus values are only counted. */
-static bool read_values(struct reader *r, const struct wire_field *f, size_t *n)
+static bool read_values(struct reader *r, const struct protobuf_field *f, size_t *n)
 {
     size_t types = r->d->n_kept_values;
     int64_t *to = r->d->p->values + r->n_samples * types;
     uint64_t v = 0;
-    if (f->type != WIRE_LENGTH) {
+    if (f->type != PROTOBUF_LENGTH) {
         if (!decode_number(f, &v))
             return false;
         if (*n < types)
@@ -134,8 +134,8 @@ static bool read_values(struct reader *r, const struct wire_field *f, size_t *n)
         ++*n;
         return true;
     }
-    for (struct wire w = wire_of_field(f); w.p < w.end; ++*n) {
-        if (!wire_read_number(&w, &v))
+    for (struct protobuf w = protobuf_of_field(f); w.p < w.end; ++*n) {
+        if (!protobuf_read_number(&w, &v))
             return false;
         if (*n < types)
             to[*n] = (int64_t)v;
@@ -173,7 +173,7 @@ static bool add_label(struct reader *r, struct profile_label *l)
     return true;
 }
 
-static bool label_field(const struct wire_field *f, struct profile_label *to)
+static bool label_field(const struct protobuf_field *f, struct profile_label *to)
 {
     switch (f->number) {
     case 1:
@@ -189,32 +189,32 @@ static bool label_field(const struct wire_field *f, struct profile_label *to)
     }
 }
 
-static bool read_label(struct reader *r, const struct wire_field *field)
+static bool read_label(struct reader *r, const struct protobuf_field *field)
 {
     struct profile_label to = {0};
-    struct wire_field f;
-    struct wire w;
+    struct protobuf_field f;
+    struct protobuf w;
     if (!decode_message(field, &w))
         return false;
     while (w.p < w.end)
-        if (!wire_read_field(&w, &f) || !label_field(&f, &to))
+        if (!protobuf_read_field(&w, &f) || !label_field(&f, &to))
             return false;
     return add_label(r, &to);
 }
 
 /* ---- samples ---- */
 
-static bool read_sample(struct reader *r, struct wire w)
+static bool read_sample(struct reader *r, struct protobuf w)
 {
     struct profile_sample *to = &r->d->p->samples[r->n_samples];
-    struct wire_field f;
+    struct protobuf_field f;
     size_t n_values = 0;
     *to = (struct profile_sample){.stack_at = (uint32_t)r->n_stack, .label_at = (uint32_t)r->n_labels};
     while (w.p < w.end) {
-        bool fine = wire_read_field(&w, &f) && (f.number == 1   ? read_ids(r, &f)
-                                                : f.number == 2 ? read_values(r, &f, &n_values)
-                                                : f.number == 3 ? read_label(r, &f)
-                                                                : true);
+        bool fine = protobuf_read_field(&w, &f) && (f.number == 1   ? read_ids(r, &f)
+                                                    : f.number == 2 ? read_values(r, &f, &n_values)
+                                                    : f.number == 3 ? read_label(r, &f)
+                                                                    : true);
         if (!fine)
             return false;
     }
@@ -239,12 +239,12 @@ static int read_samples(void *ctx, size_t begin, size_t end, struct err *err)
 {
     struct reader *r = ctx;
     const struct region *bytes = r->d->bytes;
-    struct wire w = {bytes->p + r->at, bytes->p + bytes->n}, message;
-    struct wire_field f;
+    struct protobuf w = {bytes->p + r->at, bytes->p + bytes->n}, message;
+    struct protobuf_field f;
     r->n_samples = begin;
     r->err = err;
     while (r->n_samples < end) {
-        if (!wire_read_field(&w, &f))
+        if (!protobuf_read_field(&w, &f))
             return -1;
         if (f.number == PROFILE_SAMPLE && !(decode_message(&f, &message) && read_sample(r, message)))
             return -1;

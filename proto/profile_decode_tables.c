@@ -2,7 +2,7 @@
 #include "proto/profile_decode.h"
 #include "base/banned.h"
 
-static bool read_flag(const struct wire_field *f, bool *ret)
+static bool read_flag(const struct protobuf_field *f, bool *ret)
 {
     uint64_t v = 0;
     if (!decode_number(f, &v))
@@ -11,20 +11,20 @@ static bool read_flag(const struct wire_field *f, bool *ret)
     return true;
 }
 
-static bool read_value_type(struct wire w, struct profile_value_type *to)
+static bool read_value_type(struct protobuf w, struct profile_value_type *to)
 {
-    struct wire_field f;
+    struct protobuf_field f;
     while (w.p < w.end) {
-        bool fine = wire_read_field(&w, &f) && (f.number == 1   ? decode_string_index(&f, &to->type)
-                                                : f.number == 2 ? decode_string_index(&f, &to->unit)
-                                                                : true);
+        bool fine = protobuf_read_field(&w, &f) && (f.number == 1   ? decode_string_index(&f, &to->type)
+                                                    : f.number == 2 ? decode_string_index(&f, &to->unit)
+                                                                    : true);
         if (!fine)
             return false;
     }
     return true;
 }
 
-static bool read_mapping_field(const struct wire_field *f, struct profile_mapping *to)
+static bool read_mapping_field(const struct protobuf_field *f, struct profile_mapping *to)
 {
     switch (f->number) {
     case 1:
@@ -52,40 +52,40 @@ static bool read_mapping_field(const struct wire_field *f, struct profile_mappin
     }
 }
 
-static bool read_mapping(struct decoder *d, struct wire w)
+static bool read_mapping(struct decoder *d, struct protobuf w)
 {
     struct profile_mapping to = {0};
-    struct wire_field f;
+    struct protobuf_field f;
     while (w.p < w.end)
-        if (!wire_read_field(&w, &f) || !read_mapping_field(&f, &to))
+        if (!protobuf_read_field(&w, &f) || !read_mapping_field(&f, &to))
             return false;
     return profile_add_mapping(d->p, &to, d->err) == 0;
 }
 
-static bool read_function(struct decoder *d, struct wire w)
+static bool read_function(struct decoder *d, struct protobuf w)
 {
     struct profile_function to = {0};
-    struct wire_field f;
+    struct protobuf_field f;
     while (w.p < w.end) {
-        bool fine = wire_read_field(&w, &f) && (f.number == 1   ? decode_number(&f, &to.id)
-                                                : f.number == 2 ? decode_string_index(&f, &to.name)
-                                                : f.number == 3 ? decode_string_index(&f, &to.system_name)
-                                                : f.number == 4 ? decode_string_index(&f, &to.filename)
-                                                : f.number == 5 ? decode_signed(&f, &to.start_line)
-                                                                : true);
+        bool fine = protobuf_read_field(&w, &f) && (f.number == 1   ? decode_number(&f, &to.id)
+                                                    : f.number == 2 ? decode_string_index(&f, &to.name)
+                                                    : f.number == 3 ? decode_string_index(&f, &to.system_name)
+                                                    : f.number == 4 ? decode_string_index(&f, &to.filename)
+                                                    : f.number == 5 ? decode_signed(&f, &to.start_line)
+                                                                    : true);
         if (!fine)
             return false;
     }
     return profile_add_function(d->p, &to, d->err) == 0;
 }
 
-static bool read_line(struct decoder *d, const struct wire_field *field)
+static bool read_line(struct decoder *d, const struct protobuf_field *field)
 {
     struct profile *p = d->p;
     struct profile_line to = {.function = PROFILE_NONE};
     uint64_t id = 0;
-    struct wire_field f;
-    struct wire w;
+    struct protobuf_field f;
+    struct protobuf w;
     if (!decode_message(field, &w))
         return false;
     if (p->n_lines >= UINT32_MAX)
@@ -93,10 +93,10 @@ static bool read_line(struct decoder *d, const struct wire_field *field)
     if (!decode_charge(&d->room, 1, sizeof to + sizeof id, d->err))
         return false;
     while (w.p < w.end) {
-        bool fine = wire_read_field(&w, &f) && (f.number == 1   ? decode_number(&f, &id)
-                                                : f.number == 2 ? decode_signed(&f, &to.line)
-                                                : f.number == 3 ? decode_signed(&f, &to.column)
-                                                                : true);
+        bool fine = protobuf_read_field(&w, &f) && (f.number == 1   ? decode_number(&f, &id)
+                                                    : f.number == 2 ? decode_signed(&f, &to.line)
+                                                    : f.number == 3 ? decode_signed(&f, &to.column)
+                                                                    : true);
         if (!fine)
             return false;
     }
@@ -109,19 +109,19 @@ static bool read_line(struct decoder *d, const struct wire_field *field)
     return true;
 }
 
-static bool read_location(struct decoder *d, struct wire w)
+static bool read_location(struct decoder *d, struct protobuf w)
 {
     struct profile *p = d->p;
     struct profile_location to = {.mapping = PROFILE_NONE, .line_at = (uint32_t)p->n_lines};
     uint64_t mapping_id = 0;
-    struct wire_field f;
+    struct protobuf_field f;
     while (w.p < w.end) {
-        bool fine = wire_read_field(&w, &f) && (f.number == 1   ? decode_number(&f, &to.id)
-                                                : f.number == 2 ? decode_number(&f, &mapping_id)
-                                                : f.number == 3 ? decode_number(&f, &to.address)
-                                                : f.number == 4 ? read_line(d, &f)
-                                                : f.number == 5 ? read_flag(&f, &to.folded)
-                                                                : true);
+        bool fine = protobuf_read_field(&w, &f) && (f.number == 1   ? decode_number(&f, &to.id)
+                                                    : f.number == 2 ? decode_number(&f, &mapping_id)
+                                                    : f.number == 3 ? decode_number(&f, &to.address)
+                                                    : f.number == 4 ? read_line(d, &f)
+                                                    : f.number == 5 ? read_flag(&f, &to.folded)
+                                                                    : true);
         if (!fine)
             return false;
     }
@@ -133,14 +133,14 @@ static bool read_location(struct decoder *d, struct wire w)
 
 /* ---- the header ---- */
 
-static bool read_comments(struct decoder *d, const struct wire_field *f)
+static bool read_comments(struct decoder *d, const struct protobuf_field *f)
 {
     uint32_t index = 0;
-    if (f->type != WIRE_LENGTH)
+    if (f->type != PROTOBUF_LENGTH)
         return decode_string_index(f, &index) && profile_add_comment(d->p, index, d->err) == 0;
-    for (struct wire w = wire_of_field(f); w.p < w.end;) {
-        struct wire_field one = {.type = WIRE_NUMBER};
-        if (!wire_read_number(&w, &one.value) || !decode_string_index(&one, &index) ||
+    for (struct protobuf w = protobuf_of_field(f); w.p < w.end;) {
+        struct protobuf_field one = {.type = PROTOBUF_NUMBER};
+        if (!protobuf_read_number(&w, &one.value) || !decode_string_index(&one, &index) ||
             profile_add_comment(d->p, index, d->err) < 0)
             return false;
     }
@@ -148,17 +148,17 @@ static bool read_comments(struct decoder *d, const struct wire_field *f)
 }
 
 /* A second value belongs to a second, concatenated profile. */
-static bool read_time(struct decoder *d, const struct wire_field *f)
+static bool read_time(struct decoder *d, const struct protobuf_field *f)
 {
     d->concatenated = d->concatenated || d->p->time_ns != 0;
     return d->concatenated ? decode_fail(d, "concatenated profiles detected")
                            : decode_signed(f, &d->p->time_ns);
 }
 
-static bool read_header_field(struct decoder *d, const struct wire_field *f)
+static bool read_header_field(struct decoder *d, const struct protobuf_field *f)
 {
     struct profile *p = d->p;
-    struct wire w;
+    struct protobuf w;
     switch (f->number) {
     case PROFILE_DROP_FRAMES:
         return decode_string_index(f, &p->drop_frames);
@@ -184,7 +184,7 @@ static bool read_header_field(struct decoder *d, const struct wire_field *f)
     }
 }
 
-static bool read_string(struct decoder *d, struct wire w)
+static bool read_string(struct decoder *d, struct protobuf w)
 {
     struct str s = {(const char *)w.p, (size_t)(w.end - w.p)};
     if (d->n_strings == 0 && s.n)
@@ -192,20 +192,20 @@ static bool read_string(struct decoder *d, struct wire w)
     return strtab_refer(&d->p->store->strings, s, &d->strings[d->n_strings++], d->err) == 0;
 }
 
-static bool read_sample_type(struct decoder *d, struct wire w)
+static bool read_sample_type(struct decoder *d, struct protobuf w)
 {
     struct profile_value_type type = {0};
     return read_value_type(w, &type) && profile_add_sample_type(d->p, type, d->err) == 0;
 }
 
-bool decode_table(struct decoder *d, const struct wire_field *f)
+bool decode_table(struct decoder *d, const struct protobuf_field *f)
 {
-    static bool (*const messages[])(struct decoder *, struct wire) = {
+    static bool (*const messages[])(struct decoder *, struct protobuf) = {
         [PROFILE_SAMPLE_TYPE] = read_sample_type, [PROFILE_MAPPING] = read_mapping,
         [PROFILE_LOCATION] = read_location,       [PROFILE_FUNCTION] = read_function,
         [PROFILE_STRING] = read_string,
     };
-    struct wire w;
+    struct protobuf w;
     if (f->number == 0 || f->number > PROFILE_STRING)
         return read_header_field(d, f);
     return decode_message(f, &w) && messages[f->number](d, w);

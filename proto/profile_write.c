@@ -16,7 +16,7 @@
 
 #include "proto/gzip.h"
 #include "proto/label_order.h"
-#include "proto/wire.h"
+#include "proto/protobuf.h"
 #include "base/banned.h"
 
 /* Lists of more numbers than this are packed. */
@@ -65,8 +65,8 @@ static int add_bytes(struct writer *w, const void *p, size_t n)
 
 static int add_field(struct writer *w, unsigned number, uint64_t v)
 {
-    unsigned char field[WIRE_FIELD_SIZE];
-    return add_bytes(w, field, (size_t)(wire_write_field(field, number, v) - field));
+    unsigned char field[PROTOBUF_FIELD_SIZE];
+    return add_bytes(w, field, (size_t)(protobuf_write_field(field, number, v) - field));
 }
 
 static int add_nonzero_field(struct writer *w, unsigned number, uint64_t v)
@@ -76,8 +76,8 @@ static int add_nonzero_field(struct writer *w, unsigned number, uint64_t v)
 
 static int add_tag_and_length(struct writer *w, unsigned number, size_t n)
 {
-    unsigned char head[WIRE_FIELD_SIZE];
-    return add_bytes(w, head, (size_t)(wire_write_tag_and_length(head, number, n) - head));
+    unsigned char head[PROTOBUF_FIELD_SIZE];
+    return add_bytes(w, head, (size_t)(protobuf_write_tag_and_length(head, number, n) - head));
 }
 
 /* Makes room for a message. */
@@ -96,7 +96,7 @@ static int add_message(struct writer *w, unsigned number, const unsigned char *e
 /* Writes a field unless it is 0. Returns its end. */
 static unsigned char *put_nonzero_field(unsigned char *to, unsigned number, uint64_t v)
 {
-    return v ? wire_write_field(to, number, v) : to;
+    return v ? protobuf_write_field(to, number, v) : to;
 }
 
 /* ---- strings ---- */
@@ -174,7 +174,7 @@ static unsigned char *put_ids(const struct writer *w, const struct profile_sampl
         uint32_t id = ids[frame];
         memcpy(to, &id, sizeof id);
         size_t size = le32toh(id) >> ID_SIZE_SHIFT;
-        to = size ? to + size : wire_write_number(to, w->p->locations[frame].id);
+        to = size ? to + size : protobuf_write_number(to, w->p->locations[frame].id);
     }
     return to;
 }
@@ -188,11 +188,11 @@ static unsigned char *put_stack(const struct writer *w, const struct profile_sam
     *ret_begin = to;
     if (s->depth > MAX_UNPACKED) {
         unsigned char *end = put_ids(w, s, to);
-        *ret_begin = wire_prepend_tag_and_length(to, 1, (size_t)(end - to));
+        *ret_begin = protobuf_prepend_tag_and_length(to, 1, (size_t)(end - to));
         return end;
     }
     for (size_t i = 0; i < s->depth; i++)
-        to = wire_write_field(to, 1, p->locations[profile_frame(p, s, i)].id);
+        to = protobuf_write_field(to, 1, p->locations[profile_frame(p, s, i)].id);
     return to;
 }
 
@@ -200,25 +200,25 @@ static unsigned char *put_values(const int64_t *values, size_t n, unsigned char 
 {
     size_t size = 0;
     for (size_t i = 0; i < n; i++)
-        size += wire_number_size((uint64_t)values[i]);
+        size += protobuf_number_size((uint64_t)values[i]);
     if (n > MAX_UNPACKED)
-        to = wire_write_tag_and_length(to, 2, size);
+        to = protobuf_write_tag_and_length(to, 2, size);
     for (size_t i = 0; i < n; i++)
-        to = n > MAX_UNPACKED ? wire_write_number(to, (uint64_t)values[i])
-                              : wire_write_field(to, 2, (uint64_t)values[i]);
+        to = n > MAX_UNPACKED ? protobuf_write_number(to, (uint64_t)values[i])
+                              : protobuf_write_field(to, 2, (uint64_t)values[i]);
     return to;
 }
 
 static unsigned char *put_label(const struct writer *w, const struct profile_label *l, unsigned char *to)
 {
-    unsigned char body[4 * WIRE_FIELD_SIZE], *end = put_nonzero_field(body, 1, w->numbers[l->key]);
+    unsigned char body[4 * PROTOBUF_FIELD_SIZE], *end = put_nonzero_field(body, 1, w->numbers[l->key]);
     if (l->is_number) {
         end = put_nonzero_field(end, 3, (uint64_t)l->num);
         end = put_nonzero_field(end, 4, w->numbers[l->unit]);
     } else {
         end = put_nonzero_field(end, 2, w->numbers[l->str]);
     }
-    to = wire_write_tag_and_length(to, 3, (uint64_t)(end - body));
+    to = protobuf_write_tag_and_length(to, 3, (uint64_t)(end - body));
     memcpy(to, body, (size_t)(end - body));
     return to + (end - body);
 }
@@ -229,14 +229,14 @@ static int write_sample(struct writer *w, size_t at)
     const struct profile_sample *s = &p->samples[at];
     const struct profile_label *labels = NULL;
     size_t n = p->n_sample_types;
-    if (reserve_message(w, (4 + s->depth + n + (size_t)s->n_labels * 5) * WIRE_FIELD_SIZE) < 0 ||
+    if (reserve_message(w, (4 + s->depth + n + (size_t)s->n_labels * 5) * PROTOBUF_FIELD_SIZE) < 0 ||
         label_order_sort(&w->order, p->labels + s->label_at, s->n_labels, &labels, w->err) < 0)
         return -1;
-    unsigned char *begin, *end = put_stack(w, s, w->message + 2 * WIRE_FIELD_SIZE, &begin);
+    unsigned char *begin, *end = put_stack(w, s, w->message + 2 * PROTOBUF_FIELD_SIZE, &begin);
     end = put_values(p->values + at * n, n, end);
     for (size_t i = 0; i < s->n_labels; i++)
         end = put_label(w, &labels[i], end);
-    begin = wire_prepend_tag_and_length(begin, 2, (size_t)(end - begin));
+    begin = protobuf_prepend_tag_and_length(begin, 2, (size_t)(end - begin));
     return add_bytes(w, begin, (size_t)(end - begin));
 }
 
@@ -256,12 +256,12 @@ static int write_mapping(struct writer *w, const struct profile_mapping *m)
 
 static unsigned char *put_line(const struct profile *p, const struct profile_line *l, unsigned char *to)
 {
-    unsigned char body[3 * WIRE_FIELD_SIZE];
+    unsigned char body[3 * PROTOBUF_FIELD_SIZE];
     unsigned char *end =
         put_nonzero_field(body, 1, l->function == PROFILE_NONE ? 0 : p->functions[l->function].id);
     end = put_nonzero_field(end, 2, (uint64_t)l->line);
     end = put_nonzero_field(end, 3, (uint64_t)l->column);
-    to = wire_write_tag_and_length(to, 4, (uint64_t)(end - body));
+    to = protobuf_write_tag_and_length(to, 4, (uint64_t)(end - body));
     memcpy(to, body, (size_t)(end - body));
     return to + (end - body);
 }
@@ -269,7 +269,7 @@ static unsigned char *put_line(const struct profile *p, const struct profile_lin
 static int write_location(struct writer *w, const struct profile_location *l)
 {
     const struct profile *p = w->p;
-    if (reserve_message(w, (4 + (size_t)l->n_lines * 4) * WIRE_FIELD_SIZE) < 0)
+    if (reserve_message(w, (4 + (size_t)l->n_lines * 4) * PROTOBUF_FIELD_SIZE) < 0)
         return -1;
     unsigned char *to = put_nonzero_field(w->message, 1, l->id);
     to = put_nonzero_field(to, 2, l->mapping == PROFILE_NONE ? 0 : p->mappings[l->mapping].id);
@@ -303,14 +303,14 @@ static int write_comments(struct writer *w)
     const struct profile *p = w->p;
     size_t size = 0;
     for (size_t i = 0; i < p->n_comments; i++)
-        size += wire_number_size(w->numbers[p->comments[i]]);
+        size += protobuf_number_size(w->numbers[p->comments[i]]);
     if (p->n_comments > MAX_UNPACKED && add_tag_and_length(w, 13, size) < 0)
         return -1;
     for (size_t i = 0; i < p->n_comments; i++) {
-        unsigned char bytes[WIRE_FIELD_SIZE];
+        unsigned char bytes[PROTOBUF_FIELD_SIZE];
         uint64_t v = w->numbers[p->comments[i]];
-        unsigned char *end =
-            p->n_comments > MAX_UNPACKED ? wire_write_number(bytes, v) : wire_write_field(bytes, 13, v);
+        unsigned char *end = p->n_comments > MAX_UNPACKED ? protobuf_write_number(bytes, v)
+                                                          : protobuf_write_field(bytes, 13, v);
         if (add_bytes(w, bytes, (size_t)(end - bytes)) < 0)
             return -1;
     }
@@ -354,10 +354,10 @@ static int write_all(struct writer *w)
 static void encode_ids(const struct profile *p, uint32_t *ids)
 {
     for (size_t i = 0; i < p->n_locations; i++) {
-        unsigned char bytes[sizeof *ids + WIRE_NUMBER_SIZE] = {0};
-        size_t size = wire_number_size(p->locations[i].id);
+        unsigned char bytes[sizeof *ids + PROTOBUF_NUMBER_SIZE] = {0};
+        size_t size = protobuf_number_size(p->locations[i].id);
         if (size < sizeof *ids) {
-            wire_write_number(bytes, p->locations[i].id);
+            protobuf_write_number(bytes, p->locations[i].id);
             bytes[sizeof *ids - 1] = (unsigned char)size;
         }
         memcpy(&ids[i], bytes, sizeof *ids);
@@ -388,7 +388,7 @@ int profile_write(const struct profile *p, profile_sink_fn *sink, void *ctx, str
     }
     w->in_order[0] = 0;
     encode_ids(p, w->ids);
-    if (label_order_init(&w->order, p, err) == 0 && reserve_message(w, 16 * WIRE_FIELD_SIZE) == 0 &&
+    if (label_order_init(&w->order, p, err) == 0 && reserve_message(w, 16 * PROTOBUF_FIELD_SIZE) == 0 &&
         number_strings(w) == 0)
         rc = write_all(w);
 out:

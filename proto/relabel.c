@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "proto/proto.h"
-#include "proto/wire.h"
+#include "proto/protobuf.h"
 #include "base/banned.h"
 
 enum { PROFILE_SAMPLE = 2, PROFILE_STRING = 6, SAMPLE_LABEL = 3, LABEL_KEY = 1, LABEL_STR = 2 };
@@ -26,7 +26,7 @@ enum { USE_KEPT = 1, USE_REPLACED = 2 };
 
 /* A field, and its bytes with the tag. */
 struct field {
-    struct wire_field body;
+    struct protobuf_field body;
     const unsigned char *p;
     size_t n;
 };
@@ -46,7 +46,7 @@ struct relabel {
     field_fn *each;            /* called for each field of the pass */
     struct profile_scan *scan; /* set in the first pass */
     struct buf pending;        /* an incomplete field */
-    struct wire unchanged;     /* bytes of `pending` to copy unchanged */
+    struct protobuf unchanged; /* bytes of `pending` to copy unchanged */
     struct key keys[KEY_SLOTS];
     size_t n_keys;
     uint64_t n_strings; /* strings seen in this pass */
@@ -66,16 +66,16 @@ static int write_bytes(const struct relabel *r, const void *p, size_t n, struct 
 
 static int flush_unchanged(struct relabel *r, struct err *err)
 {
-    struct wire all = r->unchanged;
-    r->unchanged = (struct wire){0};
+    struct protobuf all = r->unchanged;
+    r->unchanged = (struct protobuf){0};
     return write_bytes(r, all.p, (size_t)(all.end - all.p), err);
 }
 
 /* Reads the next field; false at the end, or if the field is incomplete. profile_scan reports malformed
  * bytes. */
-static bool next_field(struct wire *w, struct wire_field *ret)
+static bool next_field(struct protobuf *w, struct protobuf_field *ret)
 {
-    return w->p < w->end && wire_read_field(w, ret);
+    return w->p < w->end && protobuf_read_field(w, ret);
 }
 
 static int feed_fields(void *ctx, const void *p, size_t n, struct err *err)
@@ -86,7 +86,7 @@ static int feed_fields(void *ctx, const void *p, size_t n, struct err *err)
     buf_add(&r->pending, p, n);
     if (buf_check(&r->pending, "a field", err) < 0)
         return -1;
-    struct wire w = wire_of(buf_str(&r->pending), r->pending.len);
+    struct protobuf w = protobuf_of(buf_str(&r->pending), r->pending.len);
     struct field f = {.p = w.p};
     const unsigned char *begin = w.p;
     int rc = 0;
@@ -115,15 +115,15 @@ struct label {
     uint64_t key, str, unit;
 };
 
-static struct label read_label(const struct wire_field *label)
+static struct label read_label(const struct protobuf_field *label)
 {
     enum { NUM_UNIT = 4 };
     struct label l = {0};
-    struct wire w = wire_of_field(label);
-    struct wire_field f;
+    struct protobuf w = protobuf_of_field(label);
+    struct protobuf_field f;
     while (next_field(&w, &f)) {
         uint64_t *numbers[] = {[LABEL_KEY] = &l.key, [LABEL_STR] = &l.str, [NUM_UNIT] = &l.unit};
-        if (f.type == WIRE_NUMBER && f.number <= NUM_UNIT && numbers[f.number])
+        if (f.type == PROTOBUF_NUMBER && f.number <= NUM_UNIT && numbers[f.number])
             *numbers[f.number] = f.value;
     }
     return l;
@@ -145,10 +145,10 @@ static bool is_replaced(struct relabel *r, uint64_t index)
     return key->used && key->replaced;
 }
 
-static int add_keys(struct relabel *r, const struct wire_field *sample, struct err *err)
+static int add_keys(struct relabel *r, const struct protobuf_field *sample, struct err *err)
 {
-    struct wire w = wire_of_field(sample);
-    struct wire_field f;
+    struct protobuf w = protobuf_of_field(sample);
+    struct protobuf_field f;
     while (next_field(&w, &f)) {
         if (f.number != SAMPLE_LABEL)
             continue;
@@ -165,7 +165,7 @@ static int add_keys(struct relabel *r, const struct wire_field *sample, struct e
 }
 
 /* If the string is a label's key, asks the caller whether to replace the values of that key. */
-static void check_string(struct relabel *r, const struct wire_field *text)
+static void check_string(struct relabel *r, const struct protobuf_field *text)
 {
     struct key *key = find_key(r, r->n_strings++);
     if (!key->used)
@@ -175,7 +175,7 @@ static void check_string(struct relabel *r, const struct wire_field *text)
 }
 
 /* Returns whether a string is rewritten. Appends the new text to `ret`, unless `ret` is NULL. */
-static bool is_rewritten(const struct relabel *r, const struct wire_field *text, struct buf *ret)
+static bool is_rewritten(const struct relabel *r, const struct protobuf_field *text, struct buf *ret)
 {
     return r->options->rewrite && r->options->rewrite(r->options->ctx, (const char *)text->p, text->n, ret);
 }
@@ -227,10 +227,10 @@ static void mark_use(struct relabel *r, uint64_t index, unsigned use)
         r->uses[index] |= (unsigned char)use;
 }
 
-static void mark_sample_uses(struct relabel *r, const struct wire_field *sample)
+static void mark_sample_uses(struct relabel *r, const struct protobuf_field *sample)
 {
-    struct wire w = wire_of_field(sample);
-    struct wire_field f;
+    struct protobuf w = protobuf_of_field(sample);
+    struct protobuf_field f;
     while (next_field(&w, &f)) {
         if (f.number != SAMPLE_LABEL)
             continue;
@@ -244,18 +244,18 @@ static void mark_sample_uses(struct relabel *r, const struct wire_field *sample)
 }
 
 /* Marks the strings that some fields of a message refer to. Bit n of `field_bits` is field n. */
-static void mark_fields(struct relabel *r, struct wire w, unsigned field_bits)
+static void mark_fields(struct relabel *r, struct protobuf w, unsigned field_bits)
 {
-    struct wire_field f;
+    struct protobuf_field f;
     while (next_field(&w, &f))
-        if (f.number < 32 && f.type == WIRE_NUMBER && (field_bits >> f.number & 1))
+        if (f.number < 32 && f.type == PROTOBUF_NUMBER && (field_bits >> f.number & 1))
             mark_use(r, f.value, USE_KEPT);
 }
 
-static void mark_packed(struct relabel *r, struct wire w)
+static void mark_packed(struct relabel *r, struct protobuf w)
 {
     uint64_t v = 0;
-    while (w.p < w.end && wire_read_number(&w, &v))
+    while (w.p < w.end && protobuf_read_number(&w, &v))
         mark_use(r, v, USE_KEPT);
 }
 
@@ -267,15 +267,15 @@ static int mark_uses(struct relabel *r, const struct field *f, struct err *err)
     enum { COMMENT = 13 };
     const unsigned top_level = 1 << 7 | 1 << 8 | 1 << COMMENT | 1 << 14 | 1 << 15;
     (void)err;
-    const struct wire_field *b = &f->body;
+    const struct protobuf_field *b = &f->body;
     if (b->number == PROFILE_SAMPLE)
         mark_sample_uses(r, b);
-    else if (b->type == WIRE_LENGTH && b->number == COMMENT)
-        mark_packed(r, wire_of_field(b));
-    else if (b->type == WIRE_LENGTH && b->number < sizeof nested / sizeof *nested)
-        mark_fields(r, wire_of_field(b), nested[b->number]);
+    else if (b->type == PROTOBUF_LENGTH && b->number == COMMENT)
+        mark_packed(r, protobuf_of_field(b));
+    else if (b->type == PROTOBUF_LENGTH && b->number < sizeof nested / sizeof *nested)
+        mark_fields(r, protobuf_of_field(b), nested[b->number]);
     else
-        mark_fields(r, wire_of(f->p, f->n), top_level);
+        mark_fields(r, protobuf_of(f->p, f->n), top_level);
     return 0;
 }
 
@@ -284,8 +284,8 @@ static int mark_uses(struct relabel *r, const struct field *f, struct err *err)
 /* Writes a field of n bytes in place of the current one. */
 static int put_field(struct relabel *r, unsigned number, const void *p, size_t n, struct err *err)
 {
-    unsigned char head[WIRE_FIELD_SIZE];
-    size_t n_head = (size_t)(wire_write_tag_and_length(head, number, n) - head);
+    unsigned char head[PROTOBUF_FIELD_SIZE];
+    size_t n_head = (size_t)(protobuf_write_tag_and_length(head, number, n) - head);
     return flush_unchanged(r, err) < 0 || write_bytes(r, head, n_head, err) < 0 ? -1
                                                                                 : write_bytes(r, p, n, err);
 }
@@ -302,19 +302,20 @@ static int keep_field(struct relabel *r, const struct field *f)
 /* Adds the label with the replacement string as its value. */
 static void renumber_label(struct relabel *r, uint64_t key)
 {
-    unsigned char label[4 * WIRE_FIELD_SIZE], *body = label + 2 * WIRE_FIELD_SIZE;
-    unsigned char *end = wire_write_field(wire_write_field(body, LABEL_KEY, key), LABEL_STR, r->n_uses);
-    const unsigned char *begin = wire_prepend_tag_and_length(body, SAMPLE_LABEL, (uint64_t)(end - body));
+    unsigned char label[4 * PROTOBUF_FIELD_SIZE], *body = label + 2 * PROTOBUF_FIELD_SIZE;
+    unsigned char *end =
+        protobuf_write_field(protobuf_write_field(body, LABEL_KEY, key), LABEL_STR, r->n_uses);
+    const unsigned char *begin = protobuf_prepend_tag_and_length(body, SAMPLE_LABEL, (uint64_t)(end - body));
     buf_add(&r->sample, begin, (size_t)(end - begin));
 }
 
 /* Builds a copy of the sample in r->sample, in which replaced labels refer to the replacement string.
  * *ret_changed becomes true if a label was replaced. */
-static int renumber_sample(struct relabel *r, const struct wire_field *sample, bool *ret_changed,
+static int renumber_sample(struct relabel *r, const struct protobuf_field *sample, bool *ret_changed,
                            struct err *err)
 {
-    struct wire w = wire_of_field(sample);
-    struct wire_field f;
+    struct protobuf w = protobuf_of_field(sample);
+    struct protobuf_field f;
     buf_clear(&r->sample);
     for (const unsigned char *begin = w.p; next_field(&w, &f); begin = w.p) {
         uint64_t key = f.number == SAMPLE_LABEL ? read_label(&f).key : 0;
@@ -343,9 +344,9 @@ static int write_string(struct relabel *r, const struct field *f, struct err *er
 
 /* Appends the known fields of a message; bit n of `known_fields` is field n. Sets *ret_changed if it drops a
  * field. */
-static void keep_known(struct wire w, unsigned known_fields, struct buf *ret, bool *ret_changed)
+static void keep_known(struct protobuf w, unsigned known_fields, struct buf *ret, bool *ret_changed)
 {
-    struct wire_field f;
+    struct protobuf_field f;
     for (const unsigned char *begin = w.p; next_field(&w, &f); begin = w.p) {
         bool known = f.number < 32 && (known_fields >> f.number & 1);
         if (known)
@@ -363,19 +364,20 @@ static const struct {
                 [5] = {0x3e, 0, 0},  [11] = {0x6, 0, 0}};
 
 /* Builds the message in r->known, without its unknown fields and those of nested messages. */
-static int drop_unknown(struct relabel *r, unsigned number, struct wire w, bool *ret_changed, struct err *err)
+static int drop_unknown(struct relabel *r, unsigned number, struct protobuf w, bool *ret_changed,
+                        struct err *err)
 {
-    struct wire_field f;
+    struct protobuf_field f;
     buf_clear(&r->known);
     for (const unsigned char *begin = w.p; next_field(&w, &f); begin = w.p) {
         bool known = f.number < 32 && (messages[number].known >> f.number & 1), changed = false;
         buf_clear(&r->inner);
         if (known && f.number == messages[number].message)
-            keep_known(wire_of_field(&f), messages[number].inside, &r->inner, &changed);
+            keep_known(protobuf_of_field(&f), messages[number].inside, &r->inner, &changed);
         if (known && changed) {
-            unsigned char head[WIRE_FIELD_SIZE];
+            unsigned char head[PROTOBUF_FIELD_SIZE];
             buf_add(&r->known, head,
-                    (size_t)(wire_write_tag_and_length(head, f.number, r->inner.len) - head));
+                    (size_t)(protobuf_write_tag_and_length(head, f.number, r->inner.len) - head));
             buf_add(&r->known, buf_str(&r->inner), r->inner.len);
         } else if (known) {
             buf_add(&r->known, begin, (size_t)(w.p - begin));
@@ -388,7 +390,7 @@ static int drop_unknown(struct relabel *r, unsigned number, struct wire w, bool 
 static int write_field(struct relabel *r, const struct field *f, struct err *err)
 {
     enum { LAST_FIELD = 15 };
-    const struct wire_field *b = &f->body;
+    const struct protobuf_field *b = &f->body;
     bool changed = false, dropped = false;
     if (b->number == PROFILE_STRING)
         return write_string(r, f, err);
@@ -397,8 +399,9 @@ static int write_field(struct relabel *r, const struct field *f, struct err *err
     if (b->number == PROFILE_SAMPLE && renumber_sample(r, b, &changed, err) < 0)
         return -1;
     bool is_message = b->number < sizeof messages / sizeof *messages && messages[b->number].known;
-    if (r->found.unknown > 0 && is_message && b->type == WIRE_LENGTH) {
-        struct wire body = changed ? wire_of(buf_str(&r->sample), r->sample.len) : wire_of_field(b);
+    if (r->found.unknown > 0 && is_message && b->type == PROTOBUF_LENGTH) {
+        struct protobuf body =
+            changed ? protobuf_of(buf_str(&r->sample), r->sample.len) : protobuf_of_field(b);
         if (drop_unknown(r, b->number, body, &dropped, err) < 0)
             return -1;
     }

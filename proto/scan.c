@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/protobuf.h"
 #include "base/banned.h"
 
 #define HEAD_SIZE 65536 /* stored bytes of the start of the string table */
@@ -49,7 +50,7 @@ static const char *const kind_names[] = {
     [FUNCTION] = "a function",
 };
 
-/* The role of a field. wire_fits and read_length depend on the order. */
+/* The role of a field. wire_type_fits and read_length depend on the order. */
 enum role {
     UNKNOWN, /* any wire type, skipped */
     NUMBER,  /* this role and those up to PERIOD: one number */
@@ -101,8 +102,6 @@ static const unsigned char fields[KINDS][MAX_FIELD] = {
     [LINE] = {[1] = NUMBER, [2] = NUMBER, [3] = NUMBER},
     [FUNCTION] = {[1] = NUMBER, [2] = INDEX, [3] = INDEX, [4] = INDEX, [5] = NUMBER},
 };
-
-enum wire { WIRE_NUMBER = 0, WIRE_FIXED64 = 1, WIRE_LENGTH = 2, WIRE_FIXED32 = 5 };
 
 enum state {
     AT_TAG,
@@ -344,7 +343,7 @@ static void end_message(struct profile_scan *s, enum message_kind kind)
         s->wrong_sample = s->sample;
 }
 
-/* ---- the wire ---- */
+/* ---- wire types and lengths ---- */
 
 /* Returns the number of unread bytes of the piece before the offset `limit`. */
 static inline size_t piece_left(const struct profile_scan *s, uint64_t limit)
@@ -416,15 +415,15 @@ static int begin_region(struct profile_scan *s, enum state state, uint64_t n, st
     return 0;
 }
 
-static bool wire_fits(unsigned role, unsigned wire)
+static bool wire_type_fits(unsigned role, unsigned wire_type)
 {
-    switch (wire) {
-    case WIRE_NUMBER:
+    switch (wire_type) {
+    case PROTOBUF_NUMBER:
         return role < STRING;
-    case WIRE_LENGTH:
+    case PROTOBUF_LENGTH:
         return role == UNKNOWN || role >= NUMBERS;
-    case WIRE_FIXED32:
-    case WIRE_FIXED64:
+    case PROTOBUF_FIXED32:
+    case PROTOBUF_FIXED64:
         return role == UNKNOWN;
     default:
         return false; /* groups, and two types that do not exist */
@@ -441,18 +440,18 @@ static int read_tag(struct profile_scan *s, struct err *err)
     if (!done)
         return 0;
     uint64_t field = s->number >> 3;
-    unsigned wire = s->number & 7;
+    unsigned wire_type = s->number & 7;
     enum message_kind kind = s->open[s->depth].kind;
     if (s->number > UINT32_MAX || s->shift > LENGTH_MAX_SHIFT || field == 0)
         return err_set(err, ERR_FAILED, AT "%s has a field with a bad number", field_at(s), kind_names[kind]);
     s->role = field < MAX_FIELD ? fields[kind][field] : UNKNOWN;
     s->summary.unknown += s->role == UNKNOWN;
-    if (!wire_fits(s->role, wire))
+    if (!wire_type_fits(s->role, wire_type))
         return err_set(err, ERR_FAILED, AT "field %u of %s has wire type %u", field_at(s), (unsigned)field,
-                       kind_names[kind], wire);
-    if (wire == WIRE_FIXED32 || wire == WIRE_FIXED64)
-        return begin_region(s, IN_SKIPPED, wire == WIRE_FIXED32 ? 4 : 8, err);
-    end_number(s, wire == WIRE_NUMBER ? AT_NUMBER : AT_LENGTH);
+                       kind_names[kind], wire_type);
+    if (wire_type == PROTOBUF_FIXED32 || wire_type == PROTOBUF_FIXED64)
+        return begin_region(s, IN_SKIPPED, wire_type == PROTOBUF_FIXED32 ? 4 : 8, err);
+    end_number(s, wire_type == PROTOBUF_NUMBER ? AT_NUMBER : AT_LENGTH);
     return 0;
 }
 

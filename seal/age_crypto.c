@@ -20,7 +20,7 @@ static int set_openssl_error(const char *what, struct err *err)
 int age_hkdf(struct age_bytes key, struct age_bytes salt, const char *info, unsigned char ret[AGE_KEY],
              struct err *err)
 {
-    static unsigned char none; /* OpenSSL needs an address even for no bytes */
+    unsigned char none = 0; /* OpenSSL needs an address even for no bytes */
     OSSL_PARAM parameters[5], *p = parameters;
     *p++ = OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, (char *)(uintptr_t) "SHA256", 0);
     *p++ = OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, key.n ? (void *)(uintptr_t)key.p : &none,

@@ -133,6 +133,11 @@ bool text_ends_in(const char *s, const char *ending)
     return n >= m && strcmp(s + n - m, ending) == 0;
 }
 
+const char *text_plural_s(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 size_t text_first_clause_length(const char *s)
 {
     size_t n = strnlen(s, 16);

@@ -36,6 +36,9 @@ bool text_is_name(const char *s);
 
 bool text_ends_in(const char *s, const char *ending);
 
+/* Returns the ending of the regular plural of `n` things: "" for one, else "s". */
+const char *text_plural_s(uint64_t n);
+
 /* Returns the length of the text before the first "; " or ": " at byte 16 or later; without either, the
  * length of the whole text. */
 size_t text_first_clause_length(const char *s);

@@ -208,7 +208,7 @@ static int learn_words(struct redact_words *w, struct str value, bool of_request
 }
 
 /* Decodes the value of a request, because a server repeats it decoded. `plus`: a plus is a blank. */
-static void decode(struct str value, bool plus, struct buf *ret)
+static void decode_request_value(struct str value, bool plus, struct buf *ret)
 {
     for (size_t i = 0; i < value.n; i++) {
         int high = value.n - i > 2 && value.p[i] == '%' ? text_hex_digit(value.p[i + 1]) : -1;
@@ -313,7 +313,7 @@ static int learn_request(struct redact_words *w, struct str value, struct err *e
     int rc = learn_literal(w, value, err);
     for (int plus = 0; rc == 0 && plus < 2; plus++) {
         struct buf plain = BUF_INIT(value.n + 1);
-        decode(value, plus, &plain);
+        decode_request_value(value, plus, &plain);
         struct str decoded = {buf_str(&plain), plain.len};
         rc = plain.failed ? err_nomem(err) : learn_words(w, decoded, true, err);
         if (rc == 0)

@@ -1,5 +1,11 @@
-/* Commands. Each has its own file and a row in one table, from which the help, the completions and the manual
- * page are generated. */
+/*
+ * Commands. Each has its own file and a row in one table, from which the help, the completions and the manual
+ * page are generated.
+ *
+ * This folder parses command lines (options.h) and makes all texts from the tables of commands and options:
+ * `profgrab help`, completions for three shells (completion.h), the manual page (man.h), and the other pages
+ * of the manual as text (manual.h, mdoc.h).
+ */
 #ifndef CLI_ARGS_COMMAND_H
 #define CLI_ARGS_COMMAND_H
 

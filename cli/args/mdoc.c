@@ -33,7 +33,7 @@ struct page {
 /* ---- words --------------------------------------------------------------------------------------------- */
 
 /* Replaces the roff escapes that our pages use, in place. */
-static void unescape(char *s)
+static void replace_escapes(char *s)
 {
     static const struct {
         const char *escape, *text;
@@ -152,14 +152,14 @@ static void add_words(struct page *p, char **words, size_t n)
             add_enclosed(p, find_enclosing_macro(words[i]), words + i + 1, n - i - 1);
             return;
         } else if (strcmp(words[i], "Xr") == 0 && i + 2 < n) {
-            unescape(words[i + 1]);
+            replace_escapes(words[i + 1]);
             add_reference(p, words[i + 1], words[i + 2]);
             i += 2;
         } else if (next < N_INLINE) {
             macro = next;
         } else {
             bool plain = macro == N_INLINE || is_punctuation(words[i]);
-            unescape(words[i]);
+            replace_escapes(words[i]);
             add_word(p, plain ? "" : inline_macros[macro].before, words[i]);
         }
     }
@@ -193,7 +193,7 @@ static void print_heading(struct page *p, size_t indent, char **words, size_t n)
     print_paragraph(p);
     fprintf(p->out, "%s%*s", p->has_output ? "\n" : "", (int)indent, "");
     for (size_t i = 0; i < n; i++) {
-        unescape(words[i]);
+        replace_escapes(words[i]);
         fprintf(p->out, "%s%s", i ? " " : "", words[i]);
     }
     fputc('\n', p->out);
@@ -244,7 +244,7 @@ static void begin_item(struct page *p, char **words, size_t n)
 
 static void print_literal_line(struct page *p, char *line)
 {
-    unescape(line);
+    replace_escapes(line);
     if (*line)
         fprintf(p->out, "%*s%s", (int)indent_of(p) + 2, "", line);
     fputc('\n', p->out);
@@ -260,7 +260,7 @@ static void begin_literal(struct page *p)
 /* `.Nm` alone means the program's name. `.Nm WORD` gives the page's name, before `.Nd`. */
 static void add_name(struct page *p, char **words, size_t n)
 {
-    static char program[] = "profgrab";
+    char program[] = "profgrab";
     char *default_words[] = {program};
     add_words(p, n ? words : default_words, n ? n : 1);
 }
@@ -332,7 +332,7 @@ static void read_line(struct page *p, char *line)
     } else if (*line == '.') {
         read_macro_line(p, line + 1);
     } else if (*line) {
-        unescape(line);
+        replace_escapes(line);
         add_word(p, "", line);
     }
 }

@@ -1,4 +1,9 @@
-/* The options of a hand-off and its run, for `profgrab attach` and for captures with --for or --to. */
+/*
+ * The options of a hand-off and its run, for `profgrab attach` and for captures with --for or --to.
+ *
+ * This folder has the commands on finished bundles: `attach` and the verbs of `bundle`, each in a file of its
+ * own. bundle/, seal/ and handoff/ do the work; this folder reads options and keys, and prints.
+ */
 #ifndef CLI_BUNDLE_HANDOFF_H
 #define CLI_BUNDLE_HANDOFF_H
 

@@ -1,4 +1,10 @@
-/* Runs a capture for `profgrab grab` and `profgrab resume`. */
+/*
+ * Runs a capture for `profgrab grab` and `profgrab resume`.
+ *
+ * grab.c and resume.c read the options (fetch_options.h) and make a request. capture/ runs it. This folder
+ * prints its events, its targets (outcome_table.h) and its result (result.h), and chooses the exit code
+ * (ending.h). dry_run.h prints the plan instead.
+ */
 #ifndef CLI_CAPTURE_CAPTURE_COMMAND_H
 #define CLI_CAPTURE_CAPTURE_COMMAND_H
 

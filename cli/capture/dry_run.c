@@ -47,7 +47,7 @@ static void describe_items(const struct estimate *e, struct buf *b)
         if (item->pair == 2)
             buf_adds(b, " later");
         else if (item->count > 0)
-            buf_addf(b, " (%lld record%s)", (long long)item->count, item->count == 1 ? "" : "s");
+            buf_addf(b, " (%lld record%s)", (long long)item->count, text_plural_s((uint64_t)item->count));
         if (item->absent)
             buf_adds(b, " not there");
         else if (item->left_out_reason)
@@ -71,21 +71,17 @@ static void add_row(struct rows *rows, const struct estimate *e)
     buf_release(&items);
 }
 
-static const char *plural(size_t n)
-{
-    return n == 1 ? "" : "s";
-}
-
 static void print_total(const struct estimates *e)
 {
     const struct estimate_total *t = &e->total;
     char duration[32], bytes[32], largest[32], profiled[32];
     text_bytes(bytes, sizeof bytes, t->bytes);
     text_duration(duration, sizeof duration, (t->duration_ms + 50) / 100 * 100);
-    printf("\n%zu item%s of %zu target%s on %zu host%s: about %s in about %s", t->items, plural(t->items),
-           t->targets, plural(t->targets), t->hosts, plural(t->hosts), bytes, duration);
+    printf("\n%zu item%s of %zu target%s on %zu host%s: about %s in about %s", t->items,
+           text_plural_s(t->items), t->targets, text_plural_s(t->targets), t->hosts, text_plural_s(t->hosts),
+           bytes, duration);
     if (t->hosts > 1)
-        printf(", %zu host%s at a time", e->hosts_at_once, plural(e->hosts_at_once));
+        printf(", %zu host%s at a time", e->hosts_at_once, text_plural_s(e->hosts_at_once));
     if (t->max_process_profiled_ms > 0)
         printf("\nestimate for each process: up to %s of profiling and %s\n",
                text_duration(profiled, sizeof profiled, t->max_process_profiled_ms),
@@ -94,10 +90,10 @@ static void print_total(const struct estimates *e)
         printf("\nestimate for each process: up to %s, and no profiling over time\n",
                text_bytes(largest, sizeof largest, t->max_process_bytes));
     if (t->n_left_out > 0)
-        printf("%zu item%s would be left out by the budget\n", t->n_left_out, plural(t->n_left_out));
+        printf("%zu item%s would be left out by the budget\n", t->n_left_out, text_plural_s(t->n_left_out));
     if (t->n_absent > 0)
         printf("%zu item%s cannot be fetched: the index page of the service lists no such profile\n",
-               t->n_absent, plural(t->n_absent));
+               t->n_absent, text_plural_s(t->n_absent));
     if (t->failures > 0)
         printf("%zu of %zu targets would give no item\n", t->failures, t->targets);
 }
@@ -177,7 +173,7 @@ static void print_handoff(const struct delivery *delivery)
 {
     char to[60];
     size_t n = delivery->recipients ? age_recipients_count(delivery->recipients) : 0;
-    snprintf(to, sizeof to, "encrypted to %zu recipient%s", n, n == 1 ? "" : "s");
+    snprintf(to, sizeof to, "encrypted to %zu recipient%s", n, text_plural_s(n));
     message_print("the bundle would go to %s%s%s%s%s%s%s, %s", delivery->team ? "team " : "",
                   delivery->team ? delivery->team->name : "", delivery->team && delivery->tracker ? ": " : "",
                   delivery->tracker ? delivery->tracker->name : "", delivery->tracker ? ":" : "",

@@ -104,11 +104,6 @@ static void print_warning(void *ctx, const struct source *s, enum discovery_warn
         message_print("%s: %s", s->name, why->msg);
 }
 
-static const char *plural(size_t n)
-{
-    return n == 1 ? "" : "s";
-}
-
 /* Prints that targets on loopback are left out, because their host is unknown. */
 static void print_loopback(const struct source_use *use, const struct discovered_counts *counts)
 {
@@ -132,7 +127,7 @@ static void print_left_out(const struct source_run *r, const struct source_use *
         return;
     if (counts->unmatched)
         message_print("%s: %zu of %zu target%s belong to no host of the inventory%s%s%s", s->name,
-                      counts->unmatched, counts->n, plural(counts->n),
+                      counts->unmatched, counts->n, text_plural_s(counts->n),
                       r->listing ? "" : "; `profgrab hosts --from ", r->listing ? "" : s->name,
                       r->listing ? "" : "` shows them");
     print_loopback(use, counts);

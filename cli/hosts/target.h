@@ -1,4 +1,10 @@
-/* The options of every command that opens hosts: they select hosts and services, and configure SSH. */
+/*
+ * The options of every command that opens hosts: they select hosts and services, and configure SSH.
+ *
+ * This folder has the commands on hosts, `hosts`, `check` and `forward`, and the way from the options to the
+ * targets that `grab` uses too: find the inventory (inventory_file.h), query discovery sources (discovery.h),
+ * select (resolve.h). suggest.h names the next command after a failure.
+ */
 #ifndef CLI_HOSTS_TARGET_H
 #define CLI_HOSTS_TARGET_H
 

@@ -297,8 +297,8 @@ static int run_dot(const char *picture, int input, struct destination *to, struc
 /* A report and its destination. */
 struct task {
     const struct output_type *type;
-    const char *source;                   /* the name of the first source */
-    const struct confined_budget *budget; /* NULL: none */
+    const char *source;             /* the name of the first source */
+    struct confined_budget *budget; /* NULL: none */
     struct profile *profile;
     struct report_settings settings;
     struct destination to;
@@ -391,8 +391,8 @@ static int run_task_in_child(struct task *task, const struct pprof_session *sess
         return run_task(task, err);
     /* Each report of a shell gets the full time of the budget. */
     if (task->budget) {
-        renewed = *task->budget;
-        renewed.cpu_before_ms = proc_cpu_ms();
+        confined_budget_init(task->budget->bytes, &renewed);
+        renewed.memory_before = task->budget->memory_before;
         own.budget = &renewed;
     }
     int rc = proc_run_in_fork(run_task_and_print_error, &own, session->cancel_fd, &code, err);

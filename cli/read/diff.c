@@ -363,7 +363,7 @@ static int compare_arguments(struct comparison *c, struct err *err)
  * the arguments of pprof. */
 static int run_pprof(int argc, char **argv, char **pprof_argv, struct err *err)
 {
-    static char top[] = "-top", base[] = "-diff_base";
+    char top[] = "-top", base[] = "-diff_base";
     struct comparison c = {.argv = pprof_argv + 1, .n = argc + 1};
     int n = argc - 2;
     pprof_argv[0] = top;

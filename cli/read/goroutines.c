@@ -45,7 +45,7 @@ static const struct option options[] = {
 };
 
 /* Copies a name to `text`, a buffer of NAME_MAX_SHOWN bytes, and makes the copy printable. Returns `text`. */
-static const char *printable(char *text, struct str s)
+static const char *make_name_printable(char *text, struct str s)
 {
     return text_printable(text, NAME_MAX_SHOWN, s.p, s.n);
 }
@@ -92,11 +92,6 @@ static int count_states(const struct goroutines *g, struct state_count **ret, si
     return 0;
 }
 
-static const char *plural(uint64_t n)
-{
-    return n == 1 ? "" : "s";
-}
-
 static int print_states(const struct goroutines *g, struct err *err)
 {
     char text[NAME_MAX_SHOWN];
@@ -107,7 +102,7 @@ static int print_states(const struct goroutines *g, struct err *err)
     for (size_t i = 0; i < n && i < STATES_SHOWN; i++)
         if (states[i].state.n > 0 && states[i].count > 0)
             printf("%s%" PRIu64 " %s", i == 0 ? ": " : ", ", states[i].count,
-                   printable(text, states[i].state));
+                   make_name_printable(text, states[i].state));
     printf("%s\n", n > STATES_SHOWN ? ", ..." : "");
     free(states);
     return 0;
@@ -129,11 +124,11 @@ static int print_summary(const struct goroutines *g, struct err *err)
     size_t stacks = count_stacks(g, 1);
     const struct goroutine_group *longest = NULL;
     if (g->n_dumps == 2)
-        printf("%" PRIu64 " goroutine%s, %+" PRId64 " since the first dump, ", now, plural(now),
+        printf("%" PRIu64 " goroutine%s, %+" PRId64 " since the first dump, ", now, text_plural_s(now),
                (int64_t)(now - g->dumps[0].total));
     else
-        printf("%" PRIu64 " goroutine%s ", now, plural(now));
-    printf("in %zu stack%s", stacks, plural(stacks));
+        printf("%" PRIu64 " goroutine%s ", now, text_plural_s(now));
+    printf("in %zu stack%s", stacks, text_plural_s(stacks));
     if (print_states(g, err) < 0)
         return -1;
     for (size_t i = 0; i < g->n_groups; i++)
@@ -141,7 +136,7 @@ static int print_summary(const struct goroutines *g, struct err *err)
             longest = &g->groups[i];
     if (longest)
         printf("the longest has waited %" PRIu32 " minute%s, in %s\n", longest->wait_max,
-               plural(longest->wait_max), printable(text, longest->state));
+               text_plural_s(longest->wait_max), make_name_printable(text, longest->state));
     return 0;
 }
 
@@ -150,7 +145,7 @@ static void print_wait(const struct goroutine_group *group)
     if (group->wait_max == 0)
         return;
     if (group->wait_min == group->wait_max)
-        printf(", waiting %" PRIu32 " minute%s", group->wait_max, plural(group->wait_max));
+        printf(", waiting %" PRIu32 " minute%s", group->wait_max, text_plural_s(group->wait_max));
     else
         printf(", waiting %" PRIu32 " to %" PRIu32 " minutes, half of them at most %" PRIu32, group->wait_min,
                group->wait_max, group->wait_median);
@@ -159,9 +154,9 @@ static void print_wait(const struct goroutine_group *group)
 static void print_frame(const char *prefix, const struct goroutine_frame *frame)
 {
     char function[NAME_MAX_SHOWN], file_line[NAME_MAX_SHOWN];
-    printf("        %s%s", prefix, printable(function, frame->function));
+    printf("        %s%s", prefix, make_name_printable(function, frame->function));
     if (frame->file_line.n > 0)
-        printf("  %s", printable(file_line, frame->file_line));
+        printf("  %s", make_name_printable(file_line, frame->file_line));
     putchar('\n');
 }
 
@@ -169,7 +164,8 @@ static void print_labels(const struct goroutines *g, const struct goroutine_grou
 {
     char text[NAME_MAX_SHOWN];
     for (size_t i = group->first_label; i != GOROUTINES_NONE; i = g->labels[i].next)
-        printf("        %" PRIu64 " labelled %s\n", g->labels[i].count, printable(text, g->labels[i].text));
+        printf("        %" PRIu64 " labelled %s\n", g->labels[i].count,
+               make_name_printable(text, g->labels[i].text));
     if (group->more_labels > 0)
         printf("        %" PRIu64 " with other labels\n", group->more_labels);
 }
@@ -183,9 +179,9 @@ static void print_group(const struct goroutines *g, const struct goroutine_group
     else
         printf("\n%7" PRIu64, group->count[1]);
     if (group->state.n > 0)
-        printf(" %s", printable(text, group->state));
+        printf(" %s", make_name_printable(text, group->state));
     else
-        printf(" goroutine%s", plural(group->count[1]));
+        printf(" goroutine%s", text_plural_s(group->count[1]));
     print_wait(group);
     putchar('\n');
     for (size_t i = 0; i < group->n_frames; i++)
@@ -213,7 +209,7 @@ static int print_text(const struct goroutines *g, const struct goroutines_option
         shown++;
     }
     if (left > 0)
-        printf("\n%zu more stack%s: --all shows them\n", left, plural(left));
+        printf("\n%zu more stack%s: --all shows them\n", left, text_plural_s(left));
     return 0;
 }
 
@@ -401,7 +397,7 @@ static void print_heading(const struct goroutines_options *o, const char *name, 
     if (o->json)
         fputs(first ? "[\n" : ",\n", stdout);
     else
-        printf("%s%s\n", first ? "" : "\n\n", printable(text, str_of(path)));
+        printf("%s%s\n", first ? "" : "\n\n", make_name_printable(text, str_of(path)));
     fflush(stdout);
 }
 
@@ -482,8 +478,8 @@ static int show_in_child(void *ctx, struct buf *ret, struct err *err)
     return standard_stream_flush(stdout, rc == 0 ? err : NULL) < 0 ? -1 : rc;
 }
 
-static int show_confined(struct dump_list *list, const struct strlist *words,
-                         const struct confined_budget *budget, struct err *err)
+static int show_confined(struct dump_list *list, const struct strlist *words, struct confined_budget *budget,
+                         struct err *err)
 {
     struct proc_fork_limits limits = confined_budget_remaining(budget, signals_cancel_fd());
     input_keep_descriptors(words, &limits);

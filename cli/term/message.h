@@ -1,4 +1,10 @@
-/* Messages for the user: they start with `profgrab: `, in lower case, without a full stop. */
+/*
+ * Messages for the user: they start with `profgrab: `, in lower case, without a full stop.
+ *
+ * This folder is all contact with the terminal: messages, exit codes (exit.h), questions (prompt.h,
+ * confirm.h), live progress (progress.h, screen.h), tables (rows.h, columns.h), JSON (document.h), signals
+ * (signals.h), and writes that a signal ends (standard_streams.h).
+ */
 #ifndef CLI_TERM_MESSAGE_H
 #define CLI_TERM_MESSAGE_H
 

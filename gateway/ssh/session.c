@@ -14,7 +14,7 @@
 #include "gateway/ssh/preauth.h"
 #include "gateway/ssh/proxy.h"
 #include "gateway/ssh/window.h"
-#include "gateway/ssh/wire.h"
+#include "gateway/ssh/buffered_socket.h"
 #include "base/banned.h"
 
 /* From this round-trip time on, we compress data that the caller expects to be compressible. */
@@ -34,7 +34,7 @@
 
 struct session {
     LIBSSH2_SESSION *ssh;
-    struct wire wire;
+    struct buffered_socket socket;
     struct ssh_limits limits;
     struct gateway_hop facts;
     int64_t answer_ms;   /* the shortest time between a request and its answer; -1: none yet */
@@ -47,7 +47,7 @@ struct session {
     bool is_costly;         /* the session has exceeded this budget */
     int fatal;              /* libssh2's error that ends the session; 0: none, see session_record_result */
     LIBSSH2_CHANNEL *idle_channel; /* see session_serve_idle */
-    struct proxy *proxy;           /* the process behind the wire; NULL: none */
+    struct proxy *proxy;           /* the process behind the socket; NULL: none */
     void *conversation;            /* see session_set_conversation */
     char disconnect[256];          /* the server's text in its disconnect message; printable */
 };
@@ -56,7 +56,7 @@ struct session {
 
 static bool exceeds_login_bytes(const struct session *s)
 {
-    return !s->is_logged_in && s->wire.n_returned > LOGIN_BYTES_MAX;
+    return !s->is_logged_in && s->socket.n_returned > LOGIN_BYTES_MAX;
 }
 
 static bool exceeds_login_cpu(const struct session *s)
@@ -112,14 +112,14 @@ static ssize_t on_receive(libssh2_socket_t fd, void *p, size_t n, int flags, voi
     (void)flags;
     struct session *s = *abstract;
     if (is_flooded(s)) {
-        wire_abort(&s->wire);
+        buffered_socket_abort(&s->socket);
         return -ECONNABORTED;
     }
     if (s->reads == READS_MAX) {
         s->reads = 0;
         return -EAGAIN;
     }
-    ssize_t got = wire_recv(&s->wire, p, n);
+    ssize_t got = buffered_socket_recv(&s->socket, p, n);
     s->reads = got > 0 ? s->reads + 1 : 0;
     return got;
 }
@@ -129,7 +129,7 @@ static ssize_t on_send(libssh2_socket_t fd, const void *p, size_t n, int flags, 
     (void)fd;
     (void)flags;
     struct session *s = *abstract;
-    return wire_send(&s->wire, p, n);
+    return buffered_socket_send(&s->socket, p, n);
 }
 
 static void on_disconnect(LIBSSH2_SESSION *ssh, int reason, const char *text, int n, const char *language,
@@ -159,7 +159,7 @@ static void set_callback(LIBSSH2_SESSION *ssh, int which, void (*function)(void)
 
 int64_t session_rtt(const struct session *s)
 {
-    int64_t tcp = address_is_loopback(s->facts.server_ip) ? -1 : window_tcp_rtt(s->wire.fd);
+    int64_t tcp = address_is_loopback(s->facts.server_ip) ? -1 : window_tcp_rtt(s->socket.fd);
     return tcp >= 0 ? tcp : s->answer_ms > 0 ? s->answer_ms : 0;
 }
 
@@ -219,13 +219,13 @@ struct proc_limits session_program_limits(const struct session *s)
 
 int session_wait(struct session *s, int64_t deadline, struct err *err)
 {
-    wire_flush(&s->wire);
-    if (s->wire.error || s->wire.eof)
+    buffered_socket_flush(&s->socket);
+    if (s->socket.error || s->socket.eof)
         return 0;
     /* Check the deadline also if data arrives without a pause. */
     if (clock_now() >= deadline)
         return failure_set(FAILURE_SESSION_TIMED_OUT, FAILURE_DETAILS(NULL), err);
-    return fd_wait(s->wire.fd, (short)(POLLIN | (s->wire.out.len ? POLLOUT : 0)), deadline,
+    return fd_wait(s->socket.fd, (short)(POLLIN | (s->socket.out.len ? POLLOUT : 0)), deadline,
                    s->limits.cancel_fd, err);
 }
 
@@ -237,10 +237,10 @@ int session_set_error(struct session *s, int rc, const char *doing, struct err *
         return flood_error(s, doing, err);
     if (s->disconnect[0])
         return failure_set(FAILURE_SESSION_ENDED, FAILURE_DETAILS(doing, s->disconnect), err);
-    if (s->wire.error)
+    if (s->socket.error)
         return failure_set(FAILURE_SESSION_BROKEN,
-                           FAILURE_DETAILS(doing, strerror_r(s->wire.error, reason, sizeof reason)), err);
-    if (s->wire.eof)
+                           FAILURE_DETAILS(doing, strerror_r(s->socket.error, reason, sizeof reason)), err);
+    if (s->socket.eof)
         return failure_set(FAILURE_SESSION_CLOSED, FAILURE_DETAILS(doing), err);
     snprintf(number, sizeof number, "%d", rc);
     return failure_set(FAILURE_SESSION_ERROR, FAILURE_DETAILS(doing, text && *text ? text : "failed", number),
@@ -251,7 +251,7 @@ int session_set_error(struct session *s, int rc, const char *doing, struct err *
 static int handshake_error(struct session *s, const struct algorithms *ours, enum preauth_end end,
                            struct err *err)
 {
-    const struct buf *preauth = &s->wire.preauth;
+    const struct buf *preauth = &s->socket.preauth;
     struct algorithms server = {0};
     if (s->disconnect[0] || is_flooded(s))
         return session_set_error(s, 0, "SSH handshake", err);
@@ -261,7 +261,7 @@ static int handshake_error(struct session *s, const struct algorithms *ours, enu
         if (rc < 0)
             return -1;
     }
-    if (s->wire.eof || s->wire.error)
+    if (s->socket.eof || s->socket.error)
         end = PREAUTH_CLOSED;
     return preauth_explain(preauth->data, preauth->len, end, s->limits.step_timeout_ms, err);
 }
@@ -270,7 +270,7 @@ static int handshake_error(struct session *s, const struct algorithms *ours, enu
 static int handshake_wait(struct session *s, const struct algorithms *ours, int64_t deadline, struct err *err)
 {
     struct err why = ERR_INIT;
-    if (preauth_check(s->wire.preauth.data, s->wire.preauth.len, err) < 0)
+    if (preauth_check(s->socket.preauth.data, s->socket.preauth.len, err) < 0)
         return -1;
     if (session_wait(s, deadline, &why) == 0)
         return 0;
@@ -287,7 +287,7 @@ static int run_handshake(struct session *s, const struct algorithms *ours, struc
 {
     int64_t deadline = session_deadline(s), waited = -1;
     int rc;
-    while ((rc = libssh2_session_handshake(s->ssh, s->wire.fd)) == LIBSSH2_ERROR_EAGAIN) {
+    while ((rc = libssh2_session_handshake(s->ssh, s->socket.fd)) == LIBSSH2_ERROR_EAGAIN) {
         int64_t since = clock_now();
         if (handshake_wait(s, ours, deadline, err) < 0)
             return -1;
@@ -321,7 +321,8 @@ static void use_proxy_message(const struct session *s, struct err *err)
 {
     char message[200], number[16];
     int code = 0;
-    if (!s->proxy || session_has_received(s) || !(s->wire.eof || s->wire.error) || err->kind == ERR_CANCELLED)
+    if (!s->proxy || session_has_received(s) || !(s->socket.eof || s->socket.error) ||
+        err->kind == ERR_CANCELLED)
         return;
     if (*proxy_stderr_tail(s->proxy, message, sizeof message)) {
         failure_set(FAILURE_PROXY_MESSAGE, FAILURE_DETAILS(message), err);
@@ -349,7 +350,7 @@ int session_handshake(struct session *s, const struct ssh_config *config, const 
         use_proxy_message(s, err);
         return -1;
     }
-    wire_forget_preauth(&s->wire);
+    buffered_socket_forget_preauth(&s->socket);
     const char *banner = libssh2_session_banner_get(s->ssh);
     text_printable(s->facts.banner, sizeof s->facts.banner, banner ? banner : "",
                    banner ? strlen(banner) : 0);
@@ -371,7 +372,7 @@ int session_new(int fd, const struct ssh_config *config, const struct ssh_limits
     text_printable(s->facts.address, sizeof s->facts.address, config->hostname, strlen(config->hostname));
     text_printable(s->facts.user, sizeof s->facts.user, config->user, strlen(config->user));
     connect_peer_ip(fd, s->facts.server_ip);
-    if (wire_init(&s->wire, fd, err) < 0)
+    if (buffered_socket_init(&s->socket, fd, err) < 0)
         goto fail;
     s->ssh = libssh2_session_init_ex(on_alloc, on_free, on_realloc, s);
     if (!s->ssh) {
@@ -409,23 +410,23 @@ void session_record_result(struct session *s, ssize_t rc)
 
 bool session_is_over(const struct session *s)
 {
-    const struct wire *w = &s->wire;
+    const struct buffered_socket *w = &s->socket;
     return w->error || (w->eof && w->in.len == 0) || s->disconnect[0] || s->fatal;
 }
 
 bool session_is_closed(const struct session *s)
 {
-    return s->disconnect[0] || s->wire.eof || s->wire.error;
+    return s->disconnect[0] || s->socket.eof || s->socket.error;
 }
 
 bool session_is_cut_off(const struct session *s)
 {
-    return !s->disconnect[0] && (s->wire.eof || s->wire.error);
+    return !s->disconnect[0] && (s->socket.eof || s->socket.error);
 }
 
 bool session_has_received(const struct session *s)
 {
-    return s->wire.preauth.len > 0;
+    return s->socket.preauth.len > 0;
 }
 
 void session_describe(const struct session *s, char *dst, size_t cap)
@@ -440,7 +441,7 @@ void session_describe(const struct session *s, char *dst, size_t cap)
 
 void session_abort(struct session *s)
 {
-    wire_abort(&s->wire);
+    buffered_socket_abort(&s->socket);
 }
 
 /* ---- after the login ----------------------------------------------------------------------------------- */
@@ -459,12 +460,12 @@ void session_send_keepalive(struct session *s)
 
 int session_check(struct session *s, struct err *err)
 {
-    struct wire *w = &s->wire;
+    struct buffered_socket *w = &s->socket;
     char seconds[24];
     int64_t now = clock_now();
-    wire_flush(w);
+    buffered_socket_flush(w);
     /* While we do not read, missing data does not mean a dead session. */
-    if (!(wire_events(w) & POLLIN))
+    if (!(buffered_socket_events(w) & POLLIN))
         w->last_received = now;
     s->is_costly = cpu_budget_is_exceeded(&s->cpu, clock_thread_cpu_ns());
     if (session_is_over(s) || is_flooded(s)) {
@@ -483,28 +484,28 @@ int session_check(struct session *s, struct err *err)
 struct pollfd session_poll(const struct session *s)
 {
     /* Omit the descriptor if no events are requested: poll would report its end repeatedly. */
-    short events = wire_events(&s->wire);
-    return events ? (struct pollfd){.fd = s->wire.fd, .events = events} : (struct pollfd){.fd = -1};
+    short events = buffered_socket_events(&s->socket);
+    return events ? (struct pollfd){.fd = s->socket.fd, .events = events} : (struct pollfd){.fd = -1};
 }
 
 void session_read_ahead(struct session *s)
 {
-    wire_read_ahead(&s->wire);
+    buffered_socket_read_ahead(&s->socket);
 }
 
 bool session_is_congested(const struct session *s)
 {
-    return wire_is_congested(&s->wire);
+    return buffered_socket_is_congested(&s->socket);
 }
 
 uint64_t session_bytes_read(const struct session *s)
 {
-    return s->wire.n_returned;
+    return s->socket.n_returned;
 }
 
 int64_t session_last_receive_time(const struct session *s)
 {
-    return s->wire.last_received;
+    return s->socket.last_received;
 }
 
 /* ---- channels ------------------------------------------------------------------------------------------ */
@@ -531,9 +532,9 @@ void session_end_opening(struct session *s, const void *owner)
 ssize_t session_read_channel(struct session *s, LIBSSH2_CHANNEL *channel, void *p, size_t n)
 {
     /* Without a limit libssh2 would first read all available data. */
-    wire_limit_read(&s->wire, n);
+    buffered_socket_limit_read(&s->socket, n);
     ssize_t got = libssh2_channel_read(channel, p, n);
-    wire_limit_read(&s->wire, SIZE_MAX);
+    buffered_socket_limit_read(&s->socket, SIZE_MAX);
     cpu_budget_add(&s->cpu, got);
     return got;
 }
@@ -553,9 +554,9 @@ bool session_idle_is_opening(const struct session *s)
 void session_serve_idle(struct session *s)
 {
     char nothing[64];
-    if (s->idle_channel && s->wire.in.len > 0) {
+    if (s->idle_channel && s->socket.in.len > 0) {
         session_record_result(s, libssh2_channel_read(s->idle_channel, nothing, sizeof nothing));
-    } else if (!s->idle_channel && (session_idle_is_opening(s) || (!s->opening && s->wire.in.len > 0))) {
+    } else if (!s->idle_channel && (session_idle_is_opening(s) || (!s->opening && s->socket.in.len > 0))) {
         s->opening = &s->idle_channel;
         s->idle_channel = libssh2_channel_open_session(s->ssh);
         if (s->idle_channel || libssh2_session_last_errno(s->ssh) != LIBSSH2_ERROR_EAGAIN)
@@ -569,13 +570,14 @@ void session_close(struct session *s)
         return;
     if (s->ssh) {
         libssh2_session_disconnect(s->ssh, "done");
-        wire_flush(&s->wire);
-        wire_abort(&s->wire);
-        /* After wire_abort no call blocks. The limit is for a libssh2 that still returns EAGAIN. */
+        buffered_socket_flush(&s->socket);
+        buffered_socket_abort(&s->socket);
+        /* After buffered_socket_abort no call blocks. The limit is for a libssh2 that still returns EAGAIN.
+         */
         for (int i = 0; i < 1000 && libssh2_session_free(s->ssh) == LIBSSH2_ERROR_EAGAIN; i++)
             ;
     }
-    wire_release(&s->wire);
+    buffered_socket_release(&s->socket);
     proxy_stop(s->proxy);
     free(s);
 }

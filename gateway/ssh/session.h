@@ -3,18 +3,6 @@
  * (host_key.h) and auth_run (auth.h).
  *
  * libssh2 is always non-blocking. During the login the owner waits in session_wait; afterwards the hub waits.
- *
- * Four properties of libssh2 shape this folder:
- *
- * - While half a packet is sent, every other call on the session fails. So wire.c accepts whole packets from
- *   libssh2 and queues the unsent rest. The hub adds no more data while more than 256 kB are queued.
- * - libssh2 does not notice the end of a session from which no link reads. So the hub reads ahead into a
- *   small buffer: it sees a closed connection at once and knows when the last byte arrived.
- * - A session opens one channel at a time. If other requests wait too long for the answer to the first (1.5
- *   to 5 s, open_queue.c), the hub marks the session as stuck and fails the waiting requests with ERR_LOST;
- *   their callers request another session (session_pool_acquire_hub, gateway_renew).
- * - libssh2 reads only for a channel. A session without channels opens a channel without a destination when
- *   the server sends data (session_serve_idle).
  */
 #ifndef GATEWAY_SSH_SESSION_H
 #define GATEWAY_SSH_SESSION_H

@@ -1,5 +1,21 @@
-/* The public types of an SSH session: destinations, the steps of a login and the facts about a hop. The other
- * headers of this folder are for the files of gateway/. */
+/*
+ * SSH sessions over libssh2. This header has the public types: destinations, the steps of a login and the
+ * facts about a hop. The other headers of this folder are for the files of gateway/: session.h is a session,
+ * connect.h and proxy.h open its connection, host_key.h and auth.h log in, stream.h is a channel.
+ *
+ * Four properties of libssh2 shape this folder:
+ *
+ * - While half a packet is sent, every other call on the session fails. So buffered_socket.c accepts whole
+ *   packets from libssh2 and queues the unsent rest. The hub adds no more data while more than 256 kB are
+ *   queued.
+ * - libssh2 does not notice the end of a session from which no link reads. So the hub reads ahead into a
+ *   small buffer: it sees a closed connection at once and knows when the last byte arrived.
+ * - A session opens one channel at a time. If other requests wait too long for the answer to the first (1.5
+ *   to 5 s, open_queue.c), the hub marks the session as stuck and fails the waiting requests with ERR_LOST;
+ *   their callers request another session (session_pool_acquire_hub, gateway_renew).
+ * - libssh2 reads only for a channel. A session without channels opens a channel without a destination when
+ *   the server sends data (session_serve_idle).
+ */
 #ifndef GATEWAY_SSH_SSH_H
 #define GATEWAY_SSH_SSH_H
 

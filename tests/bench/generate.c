@@ -17,7 +17,7 @@
 #include <zlib.h>
 
 #include "base/base.h"
-#include "proto/wire.h"
+#include "proto/protobuf.h"
 #include "base/banned.h"
 
 /* SITES: the call sites of each function; BRANCHES: the functions that each function calls. */
@@ -50,14 +50,14 @@ static void put_number(struct buf *b, unsigned field, uint64_t number)
 {
     if (number == 0)
         return;
-    wire_append_number(b, (uint64_t)field << 3);
-    wire_append_number(b, number);
+    protobuf_append_number(b, (uint64_t)field << 3);
+    protobuf_append_number(b, number);
 }
 
 static void put_bytes(struct buf *b, unsigned field, const char *p, size_t n)
 {
-    wire_append_number(b, (uint64_t)field << 3 | WIRE_LENGTH);
-    wire_append_number(b, n);
+    protobuf_append_number(b, (uint64_t)field << 3 | PROTOBUF_LENGTH);
+    protobuf_append_number(b, n);
     buf_add(b, p, n);
 }
 
@@ -185,7 +185,7 @@ static void add_stack(struct maker *m)
     }
     buf_clear(&m->inner);
     while (depth-- > 0)
-        wire_append_number(&m->inner, ids[depth]);
+        protobuf_append_number(&m->inner, ids[depth]);
     put_message(&m->part, 1, &m->inner);
 }
 
@@ -197,11 +197,11 @@ static void add_samples(struct maker *m, uint64_t samples)
         buf_clear(&m->part);
         add_stack(m);
         buf_clear(&m->inner);
-        wire_append_number(&m->inner, count);
-        wire_append_number(&m->inner, m->heap ? count * 512 : count * 10000000);
+        protobuf_append_number(&m->inner, count);
+        protobuf_append_number(&m->inner, m->heap ? count * 512 : count * 10000000);
         if (m->heap) {
-            wire_append_number(&m->inner, count / 2);
-            wire_append_number(&m->inner, count / 2 * 512);
+            protobuf_append_number(&m->inner, count / 2);
+            protobuf_append_number(&m->inner, count / 2 * 512);
         }
         put_message(&m->part, 2, &m->inner);
         if (m->labels && i % 4 == 0) {

@@ -101,7 +101,7 @@ static void make_deep_stack_of_many(struct buf *to, size_t n)
         add_string(to, "main.f", i);
         add_function(to, i, N_STRINGS + i - 1, FILE_NAME);
         add_location(to, i, i, 1);
-        wire_append_number(&frames, i);
+        protobuf_append_number(&frames, i);
     }
     encode_bytes(&sample, 1, buf_str(&frames), frames.len);
     encode_number(&sample, 2, 1);

@@ -287,11 +287,36 @@ C
     [[ $status == 0 && $output == *'ok 1 - keys:'* && $output != *'not ok'* ]]
 }
 
+@test "check-globals fails on mutable variables, also in functions, and accepts constants and the exceptions of the document" {
+    cd "$tree"
+    mkdir -p keys docs
+    echo 'FOLDERS := keys' >Makefile
+    cat >keys/a.c <<'C'
+int set = 1, unset;
+static const char *const names[] = {"a", "b"};
+const char *name(int i) { static const int last = 1; static int calls; calls++; return names[i ? last : calls]; }
+static _Thread_local int of_thread;
+int *address(void) { return &of_thread; }
+C
+    echo 'const int *const constant = &(const int){1};' >keys/b.c
+    for file in a b; do cc -fPIC -c -o "keys/$file.o" "keys/$file.c"; done
+    echo 'Mutable are `set` (`keys/a.c`), for a reason, and `unset` (`keys/b.c`).' >docs/architecture.md
+    run "$tools/check-globals" .
+    echo "$output"
+    [[ $status == 1 ]] && ((${#lines[@]} == 3))
+    for variable in calls of_thread unset; do [[ $output == *"keys/a.c: $variable is mutable"* ]]; done
+    echo 'const char *name(void) { return "a"; }' >keys/a.c
+    cc -fPIC -c -o keys/a.o keys/a.c
+    "$tools/check-globals" .
+}
+
 @test "check-layers fails on a function with more than five parameters, and on one that its list need not have" {
     cd "$tree"
     mkdir -p keys
     cat >keys/a.c <<'C'
-static int five(int a, int (*b)(int x, int y, int z), int c, int d, int e)
+/* A comment (of, some, words, with, many, commas)
+ * and (a, second, line, with, many, commas). */
+__attribute__((format(printf, 1, 2, 3, 4, 5, 6))) static int five(int a, int (*b)(int x, int y, int z), int c, int d, int e)
 {
     return call(a, b, c, d, e, 6);
 }
@@ -302,11 +327,78 @@ static struct x *six(const char *a, int b, void (*c)(int x), int d,
 {
     return NULL;
 }
+
+__attribute__((format(printf, 2, 3))) static int six_after_attribute(int a, const char *b, int c, int d, int e, int f)
+{
+    return 0;
+}
+
+int(six_in_parentheses)(int a, int b /* two, three */, int c, int d, int e, int f)
+{
+    return 0;
+}
+
+static int (*six_for_a_function(int a, int b, int c, int d, int e, int f))(int x)
+{
+    return NULL;
+}
 C
     run "$tools/check-layers"
     echo "$output"
-    [[ $status == 1 && $output == *'keys/a.c: six has more than five parameters'* && $output != *'five has more'* ]]
+    [[ $status == 1 && $output != *five\ has* ]]
+    for name in six six_after_attribute six_in_parentheses six_for_a_function; do
+        [[ $output == *"keys/a.c: $name has more than five parameters"* ]]
+    done
     [[ $output == *'gateway/ssh/session.c: on_disconnect has few parameters now'* ]]
+}
+
+@test "check-layers fails on a function with more than 60 lines, with its head and braces" {
+    cd "$tree"
+    mkdir -p keys
+    {
+        printf 'static int sixty(int a,\n                 int b)\n{\n'
+        printf '    a++;\n%.0s' {1..56}
+        printf '}\n\nstatic int more(int a,\n                 int b)\n{\n'
+        printf '    a++;\n\n%.0s' {1..28}
+        printf '    a++;\n}\n'
+    } >keys/a.c
+    run "$tools/check-layers"
+    echo "$output"
+    [[ $status == 1 && $output == *'keys/a.c: more has 61 lines: at most 60'* && $output != *sixty* ]]
+}
+
+@test "check-layers fails on an include that points up, on a permission that no file uses, and on a table that points up" {
+    cd "$tree"
+    mkdir -p keys seal http
+    printf '#include "http/http.h"\n#include "keys/sshwire.h"\n#include "base/base.h"\n' >seal/a.c
+    run "$tools/check-layers"
+    echo "$output"
+    [[ $status == 1 && $output == *'seal/a.c:1: seal must not include http'* && $output == *'seal/a.c:2: keys/sshwire.h is private to keys'* ]]
+    [[ $output != *base.h* && $output != *'no file of seal'* ]]
+    echo '#include "base/base.h"' >seal/a.c
+    run "$tools/check-layers"
+    echo "$output"
+    [[ $status == 1 && $output == *'no file of seal includes keys: remove keys from the row of seal'* && $output != *seal/a.c* ]]
+    sed 's/^keys$/keys seal/' "$tools/check-layers" >check-layers
+    run bash ./check-layers
+    echo "$output"
+    [[ $status == 1 && $output == *'keys may include only folders of earlier rows, not seal'* ]]
+}
+
+@test "check-layers fails on a cycle of headers, and names only its headers" {
+    cd "$tree"
+    mkdir -p keys
+    echo '#include "keys/b.h"' | tee keys/a.h >keys/above.h
+    echo '#include "keys/c.h"' >keys/b.h
+    printf '#include "keys/a.h"\n#include "keys/below.h"\n' >keys/c.h
+    echo '#include "keys/above.h"' >keys/a.c
+    touch keys/below.h
+    run "$tools/check-layers"
+    echo "$output"
+    [[ $status == 1 && $output == *'keys/a.h: a cycle of headers: keys/a.h keys/b.h keys/c.h'* && $output != *above.h* && $output != *below.h* ]]
+    : >keys/c.h
+    run "$tools/check-layers"
+    [[ $output != *cycle* ]]
 }
 
 # promise REFERENCES: checks a document with one promise.

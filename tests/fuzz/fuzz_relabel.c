@@ -10,7 +10,7 @@
 
 #include "bundle/redact/redact.h"
 #include "proto/proto.h"
-#include "proto/wire.h"
+#include "proto/protobuf.h"
 #include "base/banned.h"
 
 struct bytes {
@@ -68,8 +68,8 @@ static int relabel_profile(const void *p, size_t n, struct buf *out, struct prof
 
 static void append_bytes(struct buf *b, unsigned number, const void *p, size_t n)
 {
-    wire_append_number(b, number << 3 | 2);
-    wire_append_number(b, n);
+    protobuf_append_number(b, number << 3 | 2);
+    protobuf_append_number(b, n);
     buf_add(b, p, n);
 }
 
@@ -90,10 +90,10 @@ static void choose_secrets(const uint8_t *p, size_t n, struct secrets *ret)
 
 static size_t count_fields(const uint8_t *p, size_t n, unsigned number)
 {
-    struct wire w = wire_of(p, n);
-    struct wire_field f;
+    struct protobuf w = protobuf_of(p, n);
+    struct protobuf_field f;
     size_t count = 0;
-    while (w.p < w.end && wire_read_field(&w, &f))
+    while (w.p < w.end && protobuf_read_field(&w, &f))
         count += f.number == number;
     return count;
 }
@@ -106,12 +106,12 @@ static void plant_label(const uint8_t *p, size_t n, const struct secrets *secret
     struct buf label = BUF_INIT(64), values = BUF_INIT(1 << 20), sample = BUF_INIT(2 << 20),
                url = BUF_INIT(128);
     buf_add(b, p, n);
-    wire_append_number(&label, 1 << 3);
-    wire_append_number(&label, at);
-    wire_append_number(&label, 2 << 3);
-    wire_append_number(&label, at + 1);
+    protobuf_append_number(&label, 1 << 3);
+    protobuf_append_number(&label, at);
+    protobuf_append_number(&label, 2 << 3);
+    protobuf_append_number(&label, at + 1);
     for (size_t i = count_fields(p, n, 1); i > 0; i--)
-        wire_append_number(&values, 1);
+        protobuf_append_number(&values, 1);
     append_bytes(&sample, 2, values.data, values.len);
     append_bytes(&sample, 3, label.data, label.len);
     append_bytes(b, 2, sample.data, sample.len);
@@ -136,9 +136,9 @@ static void expect_removed(const struct buf *out, const struct secrets *secrets)
 /* Redaction adds the replacement text, to which removed labels refer, as the last string. */
 static void expect_last_string(const struct buf *out)
 {
-    struct wire w = wire_of(out->data, out->len);
-    struct wire_field f, last = {0};
-    while (w.p < w.end && wire_read_field(&w, &f))
+    struct protobuf w = protobuf_of(out->data, out->len);
+    struct protobuf_field f, last = {0};
+    while (w.p < w.end && protobuf_read_field(&w, &f))
         if (f.number == 6)
             last = f;
     assert(last.n == strlen(REDACTED) && memcmp(last.p, REDACTED, last.n) == 0);

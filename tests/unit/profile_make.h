@@ -3,7 +3,7 @@
 #define TESTS_UNIT_PROFILE_MAKE_H
 
 #include "proto/proto.h"
-#include "proto/wire.h"
+#include "proto/protobuf.h"
 
 static inline int add_bytes(void *ctx, const void *p, size_t n, struct err *err)
 {
@@ -14,14 +14,14 @@ static inline int add_bytes(void *ctx, const void *p, size_t n, struct err *err)
 
 static inline void encode_number(struct buf *b, unsigned field, uint64_t v)
 {
-    wire_append_number(b, (uint64_t)field << 3);
-    wire_append_number(b, v);
+    protobuf_append_number(b, (uint64_t)field << 3);
+    protobuf_append_number(b, v);
 }
 
 static inline void encode_bytes(struct buf *b, unsigned field, const void *p, size_t n)
 {
-    wire_append_number(b, (uint64_t)field << 3 | WIRE_LENGTH);
-    wire_append_number(b, n);
+    protobuf_append_number(b, (uint64_t)field << 3 | PROTOBUF_LENGTH);
+    protobuf_append_number(b, n);
     buf_add(b, p, n);
 }
 

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "gateway/forward.h"
+#include "gateway/gateway.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 

@@ -115,19 +115,19 @@ static void assert_filtered(const struct report_settings *settings, const char *
     struct buf b = BUF_INIT(65536), printed = BUF_INIT(65536);
     struct profile *p = make_profile();
     struct report_callbacks callbacks = {.say = add_message, .ctx = &printed};
-    struct pprof_job j = {.profile = p,
-                          .settings = settings,
-                          .callbacks = &callbacks,
-                          .budget = regex_budget_for_user(p),
-                          .err = &err};
-    assert_ok(label_units_find(&j), &err);
-    int rc = tagroots_add(&j);
+    struct report report = {.profile = p,
+                            .settings = settings,
+                            .callbacks = &callbacks,
+                            .budget = regex_budget_for_user(p),
+                            .err = &err};
+    assert_ok(label_units_find(&report), &err);
+    int rc = tagroots_add(&report);
     if (rc == 0)
-        rc = filter_samples(&j);
+        rc = filter_samples(&report);
     assert_string_equal(rc < 0 ? err.msg : print_samples(p, &b), remaining);
     assert_string_equal(buf_str(&printed), messages);
-    free(j.label_units);
-    regex_budget_free(j.budget);
+    free(report.label_units);
+    regex_budget_free(report.budget);
     profile_free(p);
     buf_release(&b);
     buf_release(&printed);

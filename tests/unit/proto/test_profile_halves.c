@@ -33,7 +33,7 @@ static void add_sample(struct buf *b, uint64_t *seed, size_t n_locations, bool g
     struct buf sample = BUF_INIT(1000), ids = BUF_INIT(200);
     size_t depth = random_below(seed, MAX_DEPTH);
     for (size_t i = 0; i < depth; i++)
-        wire_append_number(&ids, id_of(gaps, 1 + random_below(seed, n_locations)));
+        protobuf_append_number(&ids, id_of(gaps, 1 + random_below(seed, n_locations)));
     encode_bytes(&sample, 1, buf_str(&ids), ids.len);
     if (depth % 4 == 1)
         encode_number(&sample, 1, id_of(gaps, 1));

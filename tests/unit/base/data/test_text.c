@@ -107,6 +107,15 @@ static void invalid_utf8_becomes_question_marks(void **state)
     ASSERT_SHOWN("\xf8\x88\x80\x80\x80", "?????");
 }
 
+static void only_one_thing_has_no_plural(void **state)
+{
+    (void)state;
+    assert_string_equal(text_plural_s(0), "s");
+    assert_string_equal(text_plural_s(1), "");
+    assert_string_equal(text_plural_s(2), "s");
+    assert_string_equal(text_plural_s(UINT64_MAX), "s");
+}
+
 static void first_clauses_and_suffixes_are_found(void **state)
 {
     (void)state;
@@ -487,6 +496,7 @@ int main(void)
         cmocka_unit_test(control_characters_become_question_marks),
         cmocka_unit_test(hidden_characters_become_question_marks),
         cmocka_unit_test(invalid_utf8_becomes_question_marks),
+        cmocka_unit_test(only_one_thing_has_no_plural),
         cmocka_unit_test(first_clauses_and_suffixes_are_found),
         cmocka_unit_test(text_longer_than_the_buffer_ends_in_dots),
         cmocka_unit_test(any_byte_in_a_text_is_made_printable),

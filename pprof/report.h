@@ -1,12 +1,12 @@
 /* The state of a report that is being made. All steps and formats share it. */
-#ifndef PPROF_JOB_H
-#define PPROF_JOB_H
+#ifndef PPROF_REPORT_H
+#define PPROF_REPORT_H
 
 #include "pprof/out.h"
 #include "pprof/regex.h"
 #include "pprof/pprof.h"
 
-struct pprof_job {
+struct report {
     struct profile *profile;
     const struct report_settings *settings;
     const struct report_callbacks *callbacks;
@@ -35,11 +35,11 @@ struct pprof_job {
 };
 
 /* Writes a value with the report's unit. */
-void job_format_value(const struct pprof_job *j, char dst[MEASURE_TEXT], int64_t value);
+void report_format_value(const struct report *report, char dst[MEASURE_TEXT], int64_t value);
 /* Sends a message about the report to the user. */
-void job_message(const struct pprof_job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void report_message(const struct report *report, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* The most bytes of a name, or of a heading. */
-#define JOB_NAME_MAX ((size_t)64 << 20)
+#define REPORT_NAME_MAX ((size_t)64 << 20)
 
 #endif

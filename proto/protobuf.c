@@ -1,9 +1,9 @@
 #include <limits.h>
 
-#include "proto/wire.h"
+#include "proto/protobuf.h"
 #include "base/banned.h"
 
-bool wire_read_long_number(struct wire *w, uint64_t *ret)
+bool protobuf_read_long_number(struct protobuf *w, uint64_t *ret)
 {
     uint64_t v = 0;
     const unsigned char *p = w->p;
@@ -19,7 +19,7 @@ bool wire_read_long_number(struct wire *w, uint64_t *ret)
     return false;
 }
 
-static bool read_bytes(struct wire *w, uint64_t n, struct wire_field *ret)
+static bool read_bytes(struct protobuf *w, uint64_t n, struct protobuf_field *ret)
 {
     if (n > (uint64_t)(w->end - w->p))
         return false;
@@ -29,29 +29,29 @@ static bool read_bytes(struct wire *w, uint64_t n, struct wire_field *ret)
     return true;
 }
 
-bool wire_read_long_field(struct wire *w, struct wire_field *ret)
+bool protobuf_read_long_field(struct protobuf *w, struct protobuf_field *ret)
 {
     uint64_t tag = 0, n = 0;
-    if (!wire_read_number(w, &tag))
+    if (!protobuf_read_number(w, &tag))
         return false;
     ret->number = tag >> 3 < UINT_MAX ? (unsigned)(tag >> 3) : UINT_MAX;
     ret->type = (unsigned)(tag & 7);
     switch (ret->type) {
-    case WIRE_NUMBER:
-        return wire_read_number(w, &ret->value);
-    case WIRE_LENGTH:
-        return wire_read_number(w, &n) && read_bytes(w, n, ret);
-    case WIRE_FIXED64:
+    case PROTOBUF_NUMBER:
+        return protobuf_read_number(w, &ret->value);
+    case PROTOBUF_LENGTH:
+        return protobuf_read_number(w, &n) && read_bytes(w, n, ret);
+    case PROTOBUF_FIXED64:
         return read_bytes(w, 8, ret);
-    case WIRE_FIXED32:
+    case PROTOBUF_FIXED32:
         return read_bytes(w, 4, ret);
     default:
         return false;
     }
 }
 
-void wire_append_number(struct buf *b, uint64_t v)
+void protobuf_append_number(struct buf *b, uint64_t v)
 {
-    unsigned char bytes[WIRE_NUMBER_SIZE];
-    buf_add(b, bytes, (size_t)(wire_write_number(bytes, v) - bytes));
+    unsigned char bytes[PROTOBUF_NUMBER_SIZE];
+    buf_add(b, bytes, (size_t)(protobuf_write_number(bytes, v) - bytes));
 }

@@ -1,4 +1,4 @@
-#include "gateway/ssh/wire.h"
+#include "gateway/ssh/buffered_socket.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -19,9 +19,9 @@
 #define MSG_NOSIGNAL 0
 #endif
 
-int wire_init(struct wire *w, int fd, struct err *err)
+int buffered_socket_init(struct buffered_socket *w, int fd, struct err *err)
 {
-    *w = (struct wire){.fd = fd, .allowance = SIZE_MAX, .last_received = clock_now()};
+    *w = (struct buffered_socket){.fd = fd, .allowance = SIZE_MAX, .last_received = clock_now()};
     buf_init(&w->out, OUT_MAX);
     buf_init(&w->in, IN_MAX);
     buf_init(&w->preauth, PREAUTH_MAX);
@@ -31,7 +31,7 @@ int wire_init(struct wire *w, int fd, struct err *err)
     return fd_set_nonblocking(fd, true, err);
 }
 
-void wire_release(struct wire *w)
+void buffered_socket_release(struct buffered_socket *w)
 {
     fd_close(&w->fd);
     buf_release(&w->out);
@@ -39,7 +39,7 @@ void wire_release(struct wire *w)
     buf_release(&w->preauth);
 }
 
-void wire_forget_preauth(struct wire *w)
+void buffered_socket_forget_preauth(struct buffered_socket *w)
 {
     buf_release(&w->preauth);
     w->preauth.max = 0;
@@ -50,7 +50,7 @@ void wire_forget_preauth(struct wire *w)
  * acknowledgement, which the kernel delays by 40 ms. TCP_QUICKACK does not last, so we set it again for each
  * small packet. The call fails harmlessly on other sockets.
  */
-static void acknowledge_now(const struct wire *w, ssize_t got)
+static void acknowledge_now(const struct buffered_socket *w, ssize_t got)
 {
 #ifdef TCP_QUICKACK
     if (got < 4096)
@@ -61,7 +61,7 @@ static void acknowledge_now(const struct wire *w, ssize_t got)
 #endif
 }
 
-static ssize_t receive_bytes(struct wire *w, void *p, size_t n)
+static ssize_t receive_bytes(struct buffered_socket *w, void *p, size_t n)
 {
     if (w->error)
         return -w->error;
@@ -87,12 +87,12 @@ static ssize_t receive_bytes(struct wire *w, void *p, size_t n)
     return got;
 }
 
-void wire_limit_read(struct wire *w, size_t n)
+void buffered_socket_limit_read(struct buffered_socket *w, size_t n)
 {
     w->allowance = n;
 }
 
-static ssize_t read_buffered(struct wire *w, void *p, size_t n)
+static ssize_t read_buffered(struct buffered_socket *w, void *p, size_t n)
 {
     size_t count = n < w->in.len ? n : w->in.len;
     memcpy(p, w->in.data, count);
@@ -100,7 +100,7 @@ static ssize_t read_buffered(struct wire *w, void *p, size_t n)
     return (ssize_t)count;
 }
 
-ssize_t wire_recv(struct wire *w, void *p, size_t n)
+ssize_t buffered_socket_recv(struct buffered_socket *w, void *p, size_t n)
 {
     if (w->in.len == 0 && w->allowance == 0)
         return -EAGAIN;
@@ -112,7 +112,7 @@ ssize_t wire_recv(struct wire *w, void *p, size_t n)
     return got;
 }
 
-ssize_t wire_send(struct wire *w, const void *p, size_t n)
+ssize_t buffered_socket_send(struct buffered_socket *w, const void *p, size_t n)
 {
     if (w->error)
         return -w->error;
@@ -121,11 +121,11 @@ ssize_t wire_send(struct wire *w, const void *p, size_t n)
     buf_add(&w->out, p, n);
     if (w->out.failed)
         return -(w->error = ENOMEM);
-    wire_flush(w);
+    buffered_socket_flush(w);
     return (ssize_t)n;
 }
 
-void wire_flush(struct wire *w)
+void buffered_socket_flush(struct buffered_socket *w)
 {
     while (w->out.len > 0 && !w->error) {
         ssize_t sent = send(w->fd, w->out.data, w->out.len, MSG_NOSIGNAL);
@@ -141,7 +141,7 @@ void wire_flush(struct wire *w)
     }
 }
 
-void wire_read_ahead(struct wire *w)
+void buffered_socket_read_ahead(struct buffered_socket *w)
 {
     char chunk[4096];
     while (w->in.len + sizeof chunk <= w->in.max) {
@@ -156,18 +156,18 @@ void wire_read_ahead(struct wire *w)
     }
 }
 
-short wire_events(const struct wire *w)
+short buffered_socket_events(const struct buffered_socket *w)
 {
     bool reading = !w->eof && !w->error && w->in.len + 4096 <= w->in.max;
     return (short)((reading ? POLLIN : 0) | (w->out.len > 0 && !w->error ? POLLOUT : 0));
 }
 
-bool wire_is_congested(const struct wire *w)
+bool buffered_socket_is_congested(const struct buffered_socket *w)
 {
     return w->out.len > OUT_CONGESTED;
 }
 
-void wire_abort(struct wire *w)
+void buffered_socket_abort(struct buffered_socket *w)
 {
     w->error = ECONNRESET;
     buf_clear(&w->in);
