@@ -98,6 +98,11 @@ static const struct json_row profile[] = {
     {.key = "duration_ns", .type = ROW_COUNT, IN(profile_duration_ns)},
     ROWS_END};
 
+static const struct json_row original[] = {
+    {.key = "bytes", .type = ROW_COUNT, .write_if_zero = true, IN(original_bytes)},
+    {.key = "sha256", .type = ROW_TEXT, .write_if_zero = true, IN(original_sha256)},
+    ROWS_END};
+
 /* manifest_json_read_file_entry() (bundle/manifest_json.c) checks names, sizes and hashes of files. */
 const struct json_row manifest_item_rows[] = {
     {.key = "kind", .type = ROW_TEXT, ALWAYS, IN(kind)},
@@ -137,6 +142,12 @@ const struct json_row manifest_item_rows[] = {
      IF(has_profile),
      .doc = "the header of a pprof profile"},
     FINDINGS,
+    {.key = "original",
+     .type = ROW_OBJECT,
+     .skip_check = true,
+     .inner_rows = original,
+     IF(has_original),
+     .doc = "in a copy: the file before redaction"},
     ROWS_END_SOURCE(struct ROW_STRUCT)};
 #undef ROW_STRUCT
 

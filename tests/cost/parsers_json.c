@@ -99,9 +99,9 @@ static void load_manifest(const char *p, size_t n)
     manifest_free(m);
 }
 
-static int add_file_size(void *ctx, const struct file_entry *file, struct err *err)
+static int add_file_size(void *ctx, json_t *item, const struct file_entry *file, struct err *err)
 {
-    (void)err;
+    (void)item, (void)err;
     *(size_t *)ctx += file->bytes;
     return 0;
 }
@@ -117,7 +117,7 @@ static void write_readme(const char *p, size_t n)
     if (manifest_read_json(root, &m, NULL) == 0)
         (void)readme_write(m, &text, NULL);
     manifest_free(m);
-    (void)manifest_json_visit_file_entries(root, add_file_size, &total, NULL);
+    (void)manifest_json_visit_items(root, add_file_size, &total, NULL);
     buf_release(&text);
     json_decref(root);
 }

@@ -6,9 +6,9 @@
 #include "bundle/readme.h"
 #include "base/banned.h"
 
-static int check_file(void *ctx, const struct file_entry *file, struct err *err)
+static int check_file(void *ctx, json_t *item, const struct file_entry *file, struct err *err)
 {
-    (void)ctx, (void)err;
+    (void)ctx, (void)item, (void)err;
     assert(fuzz_stays_below(file->path));
     assert(strcmp(file->path, PATH_MANIFEST) != 0 && strcmp(file->path, PATH_README) != 0);
     assert(strlen(file->sha256) == 64 && strspn(file->sha256, "0123456789abcdef") == 64);
@@ -76,7 +76,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     if (manifest_json_parse((const char *)p, n, &root, &err) == 0) {
         assert(json_is_object(root));
         check_readme(root);
-        if (manifest_json_visit_file_entries(root, check_file, NULL, &err) < 0)
+        struct file_entry readme;
+        if (manifest_json_visit_items(root, check_file, NULL, &err) < 0 ||
+            manifest_json_read_readme(root, &readme, &err) < 0)
             fuzz_expect_err(&err);
     } else {
         assert(!root);

@@ -372,9 +372,9 @@ static void unsafe_paths_are_refused(void **state)
     assert_int_equal(path_check(text, NULL), -1);
 }
 
-static int count_file(void *ctx, const struct file_entry *file, struct err *err)
+static int count_file(void *ctx, json_t *item, const struct file_entry *file, struct err *err)
 {
-    (void)err;
+    (void)item, (void)err;
     assert_int_equal(path_check(file->path, NULL), 0);
     assert_int_equal(strlen(file->sha256), 64);
     ++*(size_t *)ctx;
@@ -392,7 +392,11 @@ static int read_foreign(const char *p, size_t n, size_t *ret_files, struct err *
     struct buf text = BUF_INIT(1 << 20);
     assert_int_equal(write_readme(root, &text, NULL), 0);
     buf_release(&text);
-    int rc = manifest_json_visit_file_entries(root, count_file, ret_files, err);
+    struct file_entry readme = {0};
+    int rc = manifest_json_visit_items(root, count_file, ret_files, err);
+    if (rc == 0)
+        rc = manifest_json_read_readme(root, &readme, err);
+    *ret_files += readme.path != NULL;
     json_decref(root);
     return rc;
 }
@@ -413,6 +417,12 @@ static void valid_foreign_manifests_are_read_and_invalid_ones_refused(void **sta
          0},
         {ITEM("\"file\": \"a\", \"bytes\": 1, \"sha256\": \"" SHA_A "\""), NULL, 1},
         {ITEM("\"status\": \"failed\""), NULL, 0},
+        {HEAD "\"handoff\": {\"readme\": {\"bytes\": 1, \"sha256\": \"x\"}}}", NULL, 1},
+        {HEAD "\"handoff\": {}}", NULL, 0},
+        {HEAD "\"handoff\": {\"readme\": {\"bytes\": -1, \"sha256\": \"" SHA_A "\"}}}",
+         "manifest.json is malformed: size or SHA-256 of README.md is missing", 0},
+        {HEAD "\"handoff\": {\"readme\": {\"bytes\": 1}}}",
+         "manifest.json is malformed: size or SHA-256 of README.md is missing", 0},
         {"", "manifest.json is malformed: line 1: '[' or '{' expected near end of file", 0},
         {"[]", "manifest.json does not belong to a profgrab bundle", 0},
         {"{\"format\": \"x\"}", "manifest.json does not belong to a profgrab bundle", 0},
