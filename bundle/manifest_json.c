@@ -48,11 +48,6 @@ int manifest_json_parse(const char *text, size_t n, json_t **ret, struct err *er
     return 0;
 }
 
-int bundle_manifest_parse(const char *text, size_t n, json_t **ret, struct err *err)
-{
-    return manifest_json_parse(text, n, ret, err);
-}
-
 static int add_chunk(const char *p, size_t n, void *ctx)
 {
     struct buf *b = ctx;

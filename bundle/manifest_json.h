@@ -22,6 +22,10 @@
  * are lists or missing; checks nothing below them. */
 int manifest_json_parse(const char *text, size_t n, json_t **ret, struct err *err);
 
+/* Reads a parsed manifest into a struct, which keeps a reference to the JSON. The caller must not change the
+ * JSON before manifest_free. */
+int manifest_read_json(json_t *root, struct manifest **ret, struct err *err);
+
 /* Writes the manifest's text into an initialised buffer. ERR_LIMIT for a manifest that manifest_json_parse
  * would refuse, so that profgrab never writes a bundle that it cannot read. */
 int manifest_json_print(const json_t *root, struct buf *ret, struct err *err);

@@ -322,9 +322,10 @@ static int visit_member(const struct redact_bundle_source *from, struct reader *
     return rc;
 }
 
-int redact_bundle_visit(const struct redact_bundle_source *from, const struct bundle_visitor *visitor,
+int redact_bundle_visit(const struct bundle_preview *preview, const struct bundle_visitor *visitor,
                         struct err *err)
 {
+    const struct redact_bundle_source *from = preview->from;
     const struct reader_member *m = NULL;
     struct reader *r = NULL;
     if (reader_open(from->bundle, NULL, &r, err) < 0)

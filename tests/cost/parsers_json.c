@@ -144,12 +144,15 @@ static void draw_manifest(const char *p, size_t n)
 {
     struct page_builder d = {0};
     struct page_bundle b = {0};
+    struct manifest *m = NULL;
     struct buf page = BUF_INIT((size_t)256 << 20);
-    if (page_builder_init(&d, &page_limits_on_request, (struct str){p, n},
+    if (manifest_read(p, n, &m, NULL) == 0 &&
+        page_builder_init(&d, &page_limits_on_request, m,
                           &(struct page_output){.sink = add_to_page, .ctx = &page}, NULL) == 0 &&
         page_builder_compare_finish(&d, NULL) == 0 && page_builder_add_rest(&d, NULL) == 0)
         (void)page_builder_finish(&d, &b, NULL);
     page_builder_release(&d);
+    manifest_free(m);
     buf_release(&page);
 }
 
