@@ -184,12 +184,6 @@ int bundle_unlock(const char *path, struct age_identities *identities, struct er
 /* Reads the text of manifest.json. *ret is a new string, which the caller frees. */
 int bundle_read_manifest(const char *path, struct age_identities *identities, char **ret, struct err *err);
 
-/* Parses the manifest's text with jansson. Guarantees only the format, the version, and that `hosts` and
- * `files` are lists. ERR_FAILED for other text, and for a manifest that would take too much memory. The
- * caller releases the reference with json_decref. */
-struct json_t;
-int bundle_manifest_parse(const char *text, size_t n, struct json_t **ret, struct err *err);
-
 /* Writes README.md for a manifest's text into an initialised buffer. */
 int bundle_readme(const char *manifest, struct buf *ret, struct err *err);
 

@@ -243,34 +243,26 @@ static int rewrite_readme(struct copying *c, struct err *err)
 
 /* ---- the page ------------------------------------------------------------------------------------------ */
 
-static int visit_redacted_members(const struct bundle_preview *bundle, const struct bundle_visitor *visitor,
-                                  struct err *err)
-{
-    return redact_bundle_visit(bundle->from, visitor, err);
-}
-
 /* Draws the page and appends it to the spool, the file of changed members. */
 static int draw_page(struct copying *c, json_t *report, struct err *err)
 {
     struct redact_bundle_source from = {.redacted = &c->redacted, .bundle = c->options->bundle};
-    struct buf manifest = BUF_INIT(BUNDLE_MAX_MANIFEST);
+    struct manifest *manifest = NULL;
     off_t begin = lseek(c->redacted.spool, 0, SEEK_END);
-    int rc = begin < 0 ? err_sys(err, "cannot write") : manifest_json_print(c->root, &manifest, err);
+    int rc = begin < 0 ? err_sys(err, "cannot write") : manifest_read_json(c->root, &manifest, err);
     if (rc == 0) {
-        const struct bundle_preview preview = {.manifest = {buf_str(&manifest), manifest.len},
+        const struct bundle_preview preview = {.manifest = manifest,
                                                .bytes = file_bytes_on_disk(c->options->bundle),
                                                .cancel_fd = c->options->cancel_fd,
                                                .cpu_ms = (stop_remaining_ms(&c->stop) + 1) / 2,
                                                .fd = c->redacted.spool,
                                                .from = &from,
                                                .ctx = c->options->draw_ctx,
-                                               .visit = visit_redacted_members};
+                                               .visit = redact_bundle_visit};
         rc = c->options->draw(&preview, c->redacted.spool, err);
     }
-    if (rc == 0)
-        rc = redact_bundle_replace(&c->redacted, report, PATH_REPORT, begin, err);
-    buf_release(&manifest);
-    return rc;
+    manifest_free(manifest);
+    return rc < 0 ? -1 : redact_bundle_replace(&c->redacted, report, PATH_REPORT, begin, err);
 }
 
 /* Draws report.html again, because the old one shows data that redaction removes. */

@@ -14,11 +14,11 @@
 #define BUNDLE_NAMESPACE "profgrab-bundle"
 
 /*
- * The future content of a copy, from which its page is drawn: the text of the manifest, and the members,
- * which `visit` reads like bundle_visit.
+ * The future content of a copy, from which its page is drawn: the manifest, and the members, which `visit`
+ * reads like bundle_visit.
  */
 struct bundle_preview {
-    struct str manifest;
+    const struct manifest *manifest;
     uint64_t bytes;   /* the size of the original bundle on disk */
     int cancel_fd;    /* or -1 */
     int64_t cpu_ms;   /* limit for the page's processor time; 0: none */

@@ -98,7 +98,8 @@ char *json_rows_make_printable(char dst[JSON_ROWS_TEXT_SIZE], const char *s);
 /* Copies the printable text into the arena. NULL without memory. */
 const char *json_rows_copy_text(const char *s, struct arena *a);
 
-/* Appends the struct as JSON, its keys in the order of the table. All its texts must be UTF-8. */
-void json_rows_print(const struct json_row *table, const void *from, struct buf *to);
+/* Appends the struct as JSON, its keys in the order of the table; `compact`: without blanks. All its texts
+ * must be UTF-8. */
+void json_rows_print(const struct json_row *table, const void *from, bool compact, struct buf *to);
 
 #endif

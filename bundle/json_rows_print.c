@@ -1,5 +1,5 @@
-/* Prints as jansson does with JSON_INDENT(2), but without building a tree, because a capture prints its
- * manifest many times. */
+/* Prints as jansson does with JSON_INDENT(2) or JSON_COMPACT, but without building a tree, because a capture
+ * prints its manifest many times. */
 #include "bundle/json_rows.h"
 
 #include <inttypes.h>
@@ -11,6 +11,7 @@ struct printer {
     struct buf *to;
     unsigned depth; /* open objects and lists */
     bool empty;     /* the innermost object or list has no entry yet */
+    bool compact;   /* no lines and no blanks */
 };
 
 /* ---- JSON ---------------------------------------------------------------------------------------------- */
@@ -19,14 +20,21 @@ static void begin_line(const struct printer *p)
 {
     static const char blanks[] = "                                ";
     size_t n = 2 * (size_t)p->depth;
+    if (p->compact)
+        return;
     buf_addc(p->to, '\n');
     for (; n >= sizeof blanks; n -= sizeof blanks - 1)
         buf_add(p->to, blanks, sizeof blanks - 1);
     buf_add(p->to, blanks, n);
 }
 
+/* NULL is an entry of a list of texts that was read from another value than a text. */
 static void print_string(const struct printer *p, const char *s)
 {
+    if (!s) {
+        buf_adds(p->to, "null");
+        return;
+    }
     buf_addc(p->to, '"');
     while (*s) {
         size_t n = 0;
@@ -52,7 +60,7 @@ static void begin_entry(struct printer *p, const char *key)
     if (!key)
         return;
     print_string(p, key);
-    buf_adds(p->to, ": ");
+    buf_adds(p->to, p->compact ? ":" : ": ");
 }
 
 static void open_container(struct printer *p, char bracket)
@@ -84,8 +92,9 @@ static int add_indented(const char *s, size_t n, void *ctx)
 
 static void print_json(const struct printer *p, const json_t *value)
 {
+    size_t form = p->compact ? JSON_COMPACT : JSON_INDENT(2);
     if (json_dump_callback(value, add_indented, (void *)(uintptr_t)p,
-                           JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_ENCODE_ANY) < 0 &&
+                           form | JSON_PRESERVE_ORDER | JSON_ENCODE_ANY) < 0 &&
         !p->to->failed)
         p->to->failed = p->to->out_of_memory = true;
 }
@@ -112,13 +121,15 @@ static bool is_any_printed(const struct json_row *table, const void *from);
 static bool is_printed(const struct json_row *row, const void *from)
 {
     const void *member = find_member(from, row->offset);
+    if (row->read_only)
+        return false;
     if (row->presence_flag)
         return *(const bool *)find_member(from, row->presence_flag - 1);
     switch (row->type) {
     case ROW_TEXT:
     case ROW_NAME:
     case ROW_PATH:
-        return *(const char *const *)member && !row->read_only;
+        return *(const char *const *)member;
     case ROW_ENUM:
         return row->words[*(const unsigned *)member];
     case ROW_OBJECT:
@@ -254,8 +265,8 @@ static void print_object(struct printer *p, const struct json_row *table, const 
     close_container(p, '}');
 }
 
-void json_rows_print(const struct json_row *table, const void *from, struct buf *to)
+void json_rows_print(const struct json_row *table, const void *from, bool compact, struct buf *to)
 {
-    struct printer p = {.to = to};
+    struct printer p = {.to = to, .compact = compact};
     print_object(&p, table, from, NULL);
 }

@@ -145,6 +145,15 @@ int manifest_finish(struct manifest *m, int64_t finished, bool interrupted, bool
 
 int manifest_print(const struct manifest *m, struct buf *ret, struct err *err)
 {
-    json_rows_print(manifest_rows, m, ret);
+    json_rows_print(manifest_rows, m, false, ret);
     return manifest_json_finish(ret, err);
+}
+
+int manifest_print_for_page(const struct manifest *m, struct buf *ret, struct err *err)
+{
+    struct manifest shown = *m;
+    shown.n_summary = 0;
+    shown.report = (struct manifest_report){0};
+    json_rows_print(manifest_rows, &shown, true, ret);
+    return buf_check(ret, PATH_MANIFEST, err);
 }

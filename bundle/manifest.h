@@ -17,9 +17,6 @@
  * any string may be NULL. ERR_FAILED for other text, and for a manifest that would take too much memory.
  */
 int manifest_read(const char *text, size_t n, struct manifest **ret, struct err *err);
-/* Reads a parsed manifest (bundle_manifest_parse), of which it keeps a reference. The caller must not change
- * the JSON before manifest_free. */
-int manifest_read_json(struct json_t *root, struct manifest **ret, struct err *err);
 
 /*
  * Loads a manifest that a run continues. Checks it strictly, because it is untrusted: the version, each key
@@ -59,6 +56,9 @@ int manifest_finish(struct manifest *m, int64_t finished, bool interrupted, bool
 
 /* Prints JSON into an initialised buffer. ERR_LIMIT for a manifest that profgrab would refuse to read. */
 int manifest_print(const struct manifest *m, struct buf *ret, struct err *err);
+/* Prints the manifest as report.html contains it: compact, without the summary, which the page has itself,
+ * and without the page's own hash. */
+int manifest_print_for_page(const struct manifest *m, struct buf *ret, struct err *err);
 /* Writes manifest.json into the work directory, replacing an earlier one. */
 int manifest_save(const struct manifest *m, const struct workdir *w, struct err *err);
 /* Writes a text that manifest_print made, and does not need the manifest. */

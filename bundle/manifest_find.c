@@ -84,28 +84,3 @@ int manifest_remove_path(struct manifest *m, const char *path, struct err *err)
     m->index->n_paths -= is_known;
     return 0;
 }
-
-static int visit_list(const struct manifest_item *items, size_t n, manifest_json_file_fn *visit, void *ctx,
-                      struct err *err)
-{
-    for (size_t i = 0; i < n; i++) {
-        const struct file_entry file = {items[i].file, items[i].bytes, items[i].sha256};
-        if (file.path && visit(ctx, &file, err) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-int manifest_visit_files(const struct manifest *m, manifest_json_file_fn *visit, void *ctx, struct err *err)
-{
-    const struct file_entry report = {m->report.file, m->report.bytes, m->report.sha256};
-    if (report.path && visit(ctx, &report, err) != 0)
-        return -1;
-    for (size_t i = 0; i < m->n_hosts; i++)
-        for (size_t k = 0; k < m->hosts[i].n_services; k++) {
-            const struct manifest_service *s = &m->hosts[i].services[k];
-            if (visit_list(s->items, s->n_items, visit, ctx, err) < 0)
-                return -1;
-        }
-    return visit_list(m->files, m->n_files, visit, ctx, err);
-}

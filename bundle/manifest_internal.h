@@ -50,8 +50,4 @@ int manifest_sort(struct manifest *m, struct err *err);
 /* Drops the errors of hosts and services that have all requested items. */
 void manifest_drop_resolved_errors(struct manifest *m);
 
-/* Calls `visit` for the report, then for every item with a file, in the manifest's order. A non-zero return
- * of `visit` stops it. */
-int manifest_visit_files(const struct manifest *m, manifest_json_file_fn *visit, void *ctx, struct err *err);
-
 #endif

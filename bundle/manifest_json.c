@@ -48,11 +48,6 @@ int manifest_json_parse(const char *text, size_t n, json_t **ret, struct err *er
     return 0;
 }
 
-int bundle_manifest_parse(const char *text, size_t n, json_t **ret, struct err *err)
-{
-    return manifest_json_parse(text, n, ret, err);
-}
-
 static int add_chunk(const char *p, size_t n, void *ctx)
 {
     struct buf *b = ctx;
@@ -101,6 +96,11 @@ static bool is_sha256(const char *s)
     return s && strlen(s) == SHA256_HEX - 1 && strspn(s, "0123456789abcdef") == SHA256_HEX - 1;
 }
 
+static int report_no_hash(const char *path, struct err *err)
+{
+    return err_set(err, ERR_FAILED, "%s is malformed: size or SHA-256 of %s is missing", PATH_MANIFEST, path);
+}
+
 static int check_file(const struct file_entry *f, struct err *err)
 {
     if (path_check(f->path, err) < 0)
@@ -109,24 +109,37 @@ static int check_file(const struct file_entry *f, struct err *err)
         strcmp(f->path, PATH_SIGNATURE) == 0)
         return err_set(err, ERR_FAILED, "%s is malformed: it lists %s as the file of an item", PATH_MANIFEST,
                        f->path);
-    if (!is_sha256(f->sha256))
-        return err_set(err, ERR_FAILED, "%s is malformed: size or SHA-256 of %s is missing", PATH_MANIFEST,
-                       f->path);
-    return 0;
+    return is_sha256(f->sha256) ? 0 : report_no_hash(f->path, err);
+}
+
+/* Reads a size and a hash. Without a valid size, the hash counts as missing. */
+static struct file_entry read_proof(const json_t *object, const char *path)
+{
+    const json_t *bytes = json_object_get(object, "bytes");
+    bool is_valid = json_is_integer(bytes) && json_integer_value(bytes) >= 0;
+    return (struct file_entry){.path = path,
+                               .bytes = (uint64_t)json_integer_value(bytes),
+                               .sha256 =
+                                   is_valid ? json_string_value(json_object_get(object, "sha256")) : NULL};
 }
 
 int manifest_json_read_file_entry(const json_t *item, struct file_entry *ret, struct err *err)
 {
-    const json_t *bytes = json_object_get(item, "bytes");
-    struct file_entry f = {.path = json_string_value(json_object_get(item, "file")),
-                           .bytes = (uint64_t)json_integer_value(bytes)};
-    /* Without a valid size, the hash counts as missing. */
-    if (json_is_integer(bytes) && json_integer_value(bytes) >= 0)
-        f.sha256 = json_string_value(json_object_get(item, "sha256"));
+    const struct file_entry f = read_proof(item, json_string_value(json_object_get(item, "file")));
     if (!f.path)
         return err_set(err, ERR_FAILED, "%s is malformed: \"file\" is not a string", PATH_MANIFEST);
     if (check_file(&f, err) < 0)
         return -1;
+    *ret = f;
+    return 0;
+}
+
+int manifest_json_read_readme(const json_t *root, struct file_entry *ret, struct err *err)
+{
+    const json_t *readme = json_object_get(json_object_get(root, "handoff"), "readme");
+    const struct file_entry f = read_proof(readme, readme ? PATH_README : NULL);
+    if (readme && !f.sha256)
+        return report_no_hash(f.path, err);
     *ret = f;
     return 0;
 }
@@ -182,23 +195,4 @@ int manifest_json_visit_items(const json_t *root, manifest_json_item_fn *visit, 
         }
     }
     return visit_list(json_object_get(root, "files"), visit, ctx, err);
-}
-
-struct file_visit {
-    manifest_json_file_fn *visit;
-    void *ctx;
-};
-
-static int visit_file(void *ctx, json_t *item, const struct file_entry *file, struct err *err)
-{
-    const struct file_visit *v = ctx;
-    (void)item;
-    return v->visit(v->ctx, file, err);
-}
-
-int manifest_json_visit_file_entries(const json_t *root, manifest_json_file_fn *visit, void *ctx,
-                                     struct err *err)
-{
-    struct file_visit v = {visit, ctx};
-    return manifest_json_visit_items(root, visit_file, &v, err);
 }

@@ -1,4 +1,8 @@
-/* The manifest as JSON, for the files that copy, verify and read bundles. manifest.h has it as a struct. */
+/*
+ * The manifest as JSON, for the code that loads, checks and prints it. Other code uses the struct of
+ * manifest.h, except that copying and redaction change the JSON, because redaction must also search keys that
+ * this program does not know.
+ */
 #ifndef BUNDLE_MANIFEST_JSON_H
 #define BUNDLE_MANIFEST_JSON_H
 
@@ -17,6 +21,10 @@
 /* Parses n bytes of an untrusted manifest. Guarantees the format, the version, and that `hosts` and `files`
  * are lists or missing; checks nothing below them. */
 int manifest_json_parse(const char *text, size_t n, json_t **ret, struct err *err);
+
+/* Reads a parsed manifest into a struct, which keeps a reference to the JSON. The caller must not change the
+ * JSON before manifest_free. */
+int manifest_read_json(json_t *root, struct manifest **ret, struct err *err);
 
 /* Writes the manifest's text into an initialised buffer. ERR_LIMIT for a manifest that manifest_json_parse
  * would refuse, so that profgrab never writes a bundle that it cannot read. */
@@ -41,14 +49,13 @@ int manifest_json_read_file_entry(const json_t *item, struct file_entry *ret, st
  */
 int manifest_json_check_file_entry(const struct file_entry *file, struct err *err);
 
-/* Calls `visit` for the report, then for every item with a file. `visit` may change the JSON. */
+/* Reads what the manifest of a copy states for README.md. ret->path is NULL for other manifests. ERR_FAILED
+ * if the size or hash is malformed. */
+int manifest_json_read_readme(const json_t *root, struct file_entry *ret, struct err *err);
+
+/* Calls `visit` for the report, then for every item with a file, in the manifest's order, and checks the
+ * entry as above. A non-zero return of `visit` stops it. `visit` may change the JSON. */
 typedef int manifest_json_item_fn(void *ctx, json_t *item, const struct file_entry *file, struct err *err);
 int manifest_json_visit_items(const json_t *root, manifest_json_item_fn *visit, void *ctx, struct err *err);
-
-/* Calls `visit` for the report, then for every item with a file, in the manifest's order. A non-zero return
- * of `visit` stops it. */
-typedef int manifest_json_file_fn(void *ctx, const struct file_entry *file, struct err *err);
-int manifest_json_visit_file_entries(const json_t *root, manifest_json_file_fn *visit, void *ctx,
-                                     struct err *err);
 
 #endif

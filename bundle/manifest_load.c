@@ -42,9 +42,10 @@ static int refuse_copy(const json_t *root, struct err *err)
     return err_hint(err, "the sender of this copy has the original bundle");
 }
 
-static int add_path(void *ctx, const struct file_entry *file, struct err *err)
+static int add_path(void *ctx, json_t *item, const struct file_entry *file, struct err *err)
 {
     struct manifest *m = ctx;
+    (void)item;
     if (manifest_has_path(m, file->path))
         return err_set(err, ERR_FAILED, PATH_MANIFEST " describes %s twice", file->path);
     return manifest_add_path(m, file->path, err);
@@ -116,22 +117,6 @@ static void drop_run_results(json_t *root)
         json_object_del(root, keys[i]);
 }
 
-/* manifest_json_visit_file_entries itself checks each path, size and hash. */
-static int accept_file(void *ctx, const struct file_entry *file, struct err *err)
-{
-    (void)ctx, (void)file, (void)err;
-    return 0;
-}
-
-/* Checks the JSON of a run that will be resumed, and drops the results of that run. */
-static int prepare_json(json_t *root, struct err *err)
-{
-    if (refuse_copy(root, err) < 0 || json_rows_check(root, manifest_rows, err) < 0)
-        return -1;
-    drop_run_results(root);
-    return manifest_json_visit_file_entries(root, accept_file, NULL, err);
-}
-
 int manifest_load(const char *text, size_t n, struct manifest **ret, struct err *err)
 {
     json_t *root = NULL;
@@ -139,8 +124,11 @@ int manifest_load(const char *text, size_t n, struct manifest **ret, struct err 
     int rc = -1;
     if (manifest_json_parse(text, n, &root, err) < 0)
         return -1;
-    if (prepare_json(root, err) < 0 || manifest_read_json(root, &m, err) < 0 ||
-        manifest_visit_files(m, add_path, m, err) < 0 || add_hosts(m, err) < 0)
+    if (refuse_copy(root, err) < 0 || json_rows_check(root, manifest_rows, err) < 0)
+        goto out;
+    drop_run_results(root);
+    if (manifest_read_json(root, &m, err) < 0 || manifest_json_visit_items(root, add_path, m, err) < 0 ||
+        add_hosts(m, err) < 0)
         goto out;
     m->index->resumed = true;
     *ret = m;

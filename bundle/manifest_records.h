@@ -140,6 +140,10 @@ struct manifest_item {
     int64_t profile_duration_ns;
     const struct manifest_finding *findings;
     size_t n_findings;
+    bool has_original; /* only in a copy: redaction changed the file, and the next two members are of the old
+                        */
+    uint64_t original_bytes;
+    const char *original_sha256;
     const char *status_text; /* the word for `status` in the manifest; set when the item is added or read */
     const struct json_t *source;
 };

@@ -98,6 +98,11 @@ static const struct json_row profile[] = {
     {.key = "duration_ns", .type = ROW_COUNT, IN(profile_duration_ns)},
     ROWS_END};
 
+static const struct json_row original[] = {
+    {.key = "bytes", .type = ROW_COUNT, .write_if_zero = true, IN(original_bytes)},
+    {.key = "sha256", .type = ROW_TEXT, .write_if_zero = true, IN(original_sha256)},
+    ROWS_END};
+
 /* manifest_json_read_file_entry() (bundle/manifest_json.c) checks names, sizes and hashes of files. */
 const struct json_row manifest_item_rows[] = {
     {.key = "kind", .type = ROW_TEXT, ALWAYS, IN(kind)},
@@ -110,14 +115,13 @@ const struct json_row manifest_item_rows[] = {
      IF(has_sync_skew),
      .doc = "its start minus the common start; exact to a second if clock_skew_ms is 2 s or more"},
     {.key = "request", .type = ROW_TEXT, IN(request)},
+    {.key = "status", .type = ROW_ENUM, .read_only = true, .words = manifest_statuses, IN(status)},
     {.key = "status",
-     .type = ROW_ENUM,
+     .type = ROW_TEXT,
      .required = true,
-     .words = manifest_statuses,
-     IN(status),
+     IN(status_text),
      .doc = "damaged: the body failed its checks; failed: nothing usable arrived; interrupted: cancelled; "
             "left-out: beyond the budget"},
-    {.key = "status", .type = ROW_TEXT, .read_only = true, IN(status_text)},
     {.key = "error", .type = ROW_TEXT, IN(error), .doc = "the reason if it is not ok"},
     {.key = "server_words", .type = ROW_TEXT, IN(server_words), .doc = "the server's message"},
     {.key = "file",
@@ -137,6 +141,12 @@ const struct json_row manifest_item_rows[] = {
      IF(has_profile),
      .doc = "the header of a pprof profile"},
     FINDINGS,
+    {.key = "original",
+     .type = ROW_OBJECT,
+     .skip_check = true,
+     .inner_rows = original,
+     IF(has_original),
+     .doc = "in a copy: the file before redaction"},
     ROWS_END_SOURCE(struct ROW_STRUCT)};
 #undef ROW_STRUCT
 

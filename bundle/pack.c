@@ -114,18 +114,31 @@ static int write_file(struct packer *p, const char *path, const struct file_entr
     return rc;
 }
 
-static int write_item(void *ctx, const struct file_entry *file, struct err *err)
+static int write_items(struct packer *p, const struct manifest_item *items, size_t n, struct err *err)
 {
-    struct packer *p = ctx;
-    return write_directories_above(p, file->path, err) < 0 ? -1 : write_file(p, file->path, file, err);
+    for (size_t i = 0; i < n; i++) {
+        const struct file_entry file = {items[i].file, items[i].bytes, items[i].sha256};
+        if (file.path &&
+            (write_directories_above(p, file.path, err) < 0 || write_file(p, file.path, &file, err) < 0))
+            return -1;
+    }
+    return 0;
 }
 
 static int write_members(struct packer *p, const struct manifest *m, struct err *err)
 {
+    const struct file_entry report = {m->report.file, m->report.bytes, m->report.sha256};
     if (write_directory(p, "", err) < 0 || write_file(p, PATH_MANIFEST, NULL, err) < 0 ||
-        write_file(p, PATH_README, NULL, err) < 0)
+        write_file(p, PATH_README, NULL, err) < 0 ||
+        (report.path && write_file(p, report.path, &report, err) < 0))
         return -1;
-    return manifest_visit_files(m, write_item, p, err);
+    for (size_t i = 0; i < m->n_hosts; i++)
+        for (size_t k = 0; k < m->hosts[i].n_services; k++) {
+            const struct manifest_service *s = &m->hosts[i].services[k];
+            if (write_items(p, s->items, s->n_items, err) < 0)
+                return -1;
+        }
+    return write_items(p, m->files, m->n_files, err);
 }
 
 static int write_to_file(void *ctx, const void *p, size_t n, struct err *err)

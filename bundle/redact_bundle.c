@@ -218,8 +218,7 @@ static int redact_file(struct redaction *redaction, json_t *item, const char *pa
     if (rc == 0 && redact_sum(&tally) > 0)
         return redact_bundle_replace(&redaction->out, item, path, begin, err) < 0
                    ? -1
-                   : add_redactions(&redaction->out, json_string_value(json_object_get(item, "file")), &tally,
-                                    err);
+                   : add_redactions(&redaction->out, file.path, &tally, err);
     if (rewind_to(redaction->out.spool, begin, err) < 0)
         return -1;
     if (rc < 0 && why.kind == ERR_FAILED)
@@ -323,9 +322,10 @@ static int visit_member(const struct redact_bundle_source *from, struct reader *
     return rc;
 }
 
-int redact_bundle_visit(const struct redact_bundle_source *from, const struct bundle_visitor *visitor,
+int redact_bundle_visit(const struct bundle_preview *preview, const struct bundle_visitor *visitor,
                         struct err *err)
 {
+    const struct redact_bundle_source *from = preview->from;
     const struct reader_member *m = NULL;
     struct reader *r = NULL;
     if (reader_open(from->bundle, NULL, &r, err) < 0)

@@ -45,12 +45,13 @@ void redact_bundle_release(struct redact_bundle *redacted);
  * manifest are redacted. */
 int redact_bundle_add_manifest_counts(struct redact_bundle *redacted, struct err *err);
 
-/* Works like bundle_visit, with the paths and bytes of the copy. */
+/* The members of the copy, for struct bundle_preview: works like bundle_visit, with the paths and bytes of
+ * the copy. preview->from is a struct redact_bundle_source. */
 struct redact_bundle_source {
     const struct redact_bundle *redacted;
     const char *bundle;
 };
-int redact_bundle_visit(const struct redact_bundle_source *from, const struct bundle_visitor *visitor,
+int redact_bundle_visit(const struct bundle_preview *preview, const struct bundle_visitor *visitor,
                         struct err *err);
 
 /* The bytes of the reader's current member in the copy: from the spool if it was changed, else from the

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bundle/manifest_json.h"
-#include "bundle/path.h"
 #include "base/banned.h"
 
 enum { KEYGEN_MS = 10000, MAX_RECIPIENTS = 1000 };
@@ -71,69 +69,56 @@ int signature_verify(const struct bundle_verify_options *options, const struct b
 
 /* ---- the manifest's statements ------------------------------------------------------------------------- */
 
-static void copy_text(char *dst, size_t cap, const json_t *o, const char *key)
+static void copy_text(char *dst, size_t cap, const char *s)
 {
-    const char *s = json_string_value(json_object_get(o, key));
     text_printable(dst, cap, s ? s : "", s ? strlen(s) : 0);
 }
 
 /* Formats USER on WORKSTATION, each if it is known. */
-static void format_person(char *dst, size_t cap, const json_t *o)
+static void format_person(char *dst, size_t cap, const char *user, const char *workstation)
 {
-    char user[120], workstation[120];
-    copy_text(user, sizeof user, o, "user");
-    copy_text(workstation, sizeof workstation, o, "workstation");
-    snprintf(dst, cap, "%s%s%s", user, *user && *workstation ? " on " : "", workstation);
+    char shown_user[120], shown_workstation[120];
+    copy_text(shown_user, sizeof shown_user, user);
+    copy_text(shown_workstation, sizeof shown_workstation, workstation);
+    snprintf(dst, cap, "%s%s%s", shown_user, *shown_user && *shown_workstation ? " on " : "",
+             shown_workstation);
 }
 
-static int read_recipients(const json_t *list, struct strlist *ret, struct err *err)
+static int read_recipients(const struct manifest_handoff *handoff, struct strlist *ret, struct err *err)
 {
     char shown[300];
-    for (size_t i = 0; i < json_array_size(list) && i < MAX_RECIPIENTS; i++) {
-        const char *name = json_string_value(json_array_get(list, i));
+    for (size_t i = 0; i < handoff->n_recipients && i < MAX_RECIPIENTS; i++) {
+        const char *name = handoff->recipients[i];
         if (name && strlist_add(ret, text_printable(shown, sizeof shown, name, strlen(name)), err) < 0)
             return -1;
     }
     return 0;
 }
 
-static int count_changed(void *ctx, json_t *item, const struct file_entry *file, struct err *err)
+static size_t count_redacted(const struct manifest_item *items, size_t n)
 {
-    size_t *n = ctx;
-    (void)err;
-    /* Do not count report.html: it was not collected, and every redacted copy has a new one. */
-    *n += json_object_get(item, "original") && strcmp(file->path, PATH_REPORT) != 0;
-    return 0;
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        count += items[i].file && items[i].has_original;
+    return count;
 }
 
-static int expect_readme(const json_t *readme, json_t *expected, struct err *err)
+int signature_read_statements(const struct manifest *m, struct bundle_summary *summary, struct err *err)
 {
-    const json_t *bytes = json_object_get(readme, "bytes");
-    const char *hex = json_string_value(json_object_get(readme, "sha256"));
-    if (!readme)
-        return 0;
-    if (!json_is_integer(bytes) || json_integer_value(bytes) < 0 || !hex)
-        return err_set(err, ERR_FAILED, "%s is malformed: size or SHA-256 of %s is missing", PATH_MANIFEST,
-                       PATH_README);
-    json_t *file = json_pack("{s:I, s:s}", "bytes", json_integer_value(bytes), "sha256", hex);
-    return json_object_set_new(expected, PATH_README, file) < 0 ? err_nomem(err) : 0;
-}
-
-int signature_read_statements(const json_t *root, json_t *expected, struct bundle_summary *summary,
-                              struct err *err)
-{
-    const json_t *handoff = json_object_get(root, "handoff");
-    format_person(summary->collector, sizeof summary->collector, json_object_get(root, "collector"));
-    copy_text(summary->collected, sizeof summary->collected, root, "started");
-    if (!handoff)
+    const struct manifest_handoff *handoff = &m->handoff;
+    format_person(summary->collector, sizeof summary->collector, m->user, m->workstation);
+    copy_text(summary->collected, sizeof summary->collected, m->started);
+    if (!m->has_handoff)
         return 0;
     summary->handed_off = true;
-    format_person(summary->sender, sizeof summary->sender, handoff);
-    copy_text(summary->sent, sizeof summary->sent, handoff, "time");
-    if (read_recipients(json_object_get(handoff, "recipients"), &summary->recipients, err) < 0 ||
-        manifest_json_visit_items(root, count_changed, &summary->redacted, err) < 0)
-        return -1;
-    return expect_readme(json_object_get(handoff, "readme"), expected, err);
+    format_person(summary->sender, sizeof summary->sender, handoff->user, handoff->workstation);
+    copy_text(summary->sent, sizeof summary->sent, handoff->time);
+    summary->redacted = count_redacted(m->files, m->n_files);
+    for (size_t i = 0; i < m->n_hosts; i++)
+        for (size_t k = 0; k < m->hosts[i].n_services; k++)
+            summary->redacted +=
+                count_redacted(m->hosts[i].services[k].items, m->hosts[i].services[k].n_items);
+    return read_recipients(handoff, &summary->recipients, err);
 }
 
 void bundle_summary_release(struct bundle_summary *s)

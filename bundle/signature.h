@@ -3,8 +3,6 @@
 #ifndef BUNDLE_SIGNATURE_H
 #define BUNDLE_SIGNATURE_H
 
-#include <jansson.h>
-
 #include "bundle/bundle.h"
 
 /* Fills in summary->signature from the bytes of manifest.json and its signature. Fails only if the check is
@@ -12,9 +10,7 @@
 int signature_verify(const struct bundle_verify_options *options, const struct buf *manifest,
                      const struct buf *armor, struct bundle_summary *summary, struct err *err);
 
-/* Fills in the manifest's statements. The manifest of a copy has the hash of README.md: adds it to
- * `expected`, which has the size and hash of each file by its path. */
-int signature_read_statements(const json_t *root, json_t *expected, struct bundle_summary *summary,
-                              struct err *err);
+/* Fills in the manifest's statements. */
+int signature_read_statements(const struct manifest *m, struct bundle_summary *summary, struct err *err);
 
 #endif

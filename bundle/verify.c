@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "bundle/arena.h"
 #include "bundle/manifest_json.h"
 #include "bundle/path.h"
 #include "bundle/reader.h"
@@ -10,13 +11,17 @@
 
 struct verifier {
     struct reader *r;
-    json_t *manifest;
-    json_t *expected;     /* size and hash of each file that was not read yet, by its path */
-    struct buf signature; /* manifest.json.sig */
+    struct manifest *manifest;
+    struct arena arena;       /* the values of `expected` */
+    struct name_map expected; /* the file_entry of each file, or &was_read, by its path */
+    struct buf signature;     /* manifest.json.sig */
     bool is_signed;
     const struct bundle_verify_options *options;
     struct bundle_summary summary;
 };
+
+/* Replaces the file_entry of a file that was read. */
+static const struct file_entry was_read;
 
 static void count_file(struct verifier *v, const char *path, uint64_t size, enum bundle_file_state state)
 {
@@ -30,28 +35,40 @@ static void count_file(struct verifier *v, const char *path, uint64_t size, enum
         v->options->on_file(v->options->ctx, &f);
 }
 
-static int add_expected(void *ctx, const struct file_entry *file, struct err *err)
+static int add_expected(void *ctx, json_t *item, const struct file_entry *file, struct err *err)
 {
-    const struct verifier *v = ctx;
-    if (json_object_get(v->expected, file->path))
+    struct verifier *v = ctx;
+    (void)item;
+    if (name_map_get(&v->expected, file->path))
         return err_set(err, ERR_FAILED, "%s describes %s twice", PATH_MANIFEST, file->path);
-    json_t *entry = json_pack("{s:I, s:s}", "bytes", (json_int_t)file->bytes, "sha256", file->sha256);
-    return json_object_set_new(v->expected, file->path, entry) < 0 ? err_nomem(err) : 0;
+    struct file_entry *entry = arena_alloc(&v->arena, sizeof *entry);
+    if (!entry)
+        return err_nomem(err);
+    *entry = *file;
+    return name_map_add(&v->expected, file->path, entry, err);
 }
 
 /* Parses the manifest, and collects in v->expected the bundle's files that it names. */
 static int parse_manifest(struct verifier *v, const struct buf *text, struct err *err)
 {
-    if (manifest_json_parse(buf_str(text), text->len, &v->manifest, err) < 0)
+    json_t *root = NULL;
+    struct file_entry readme;
+    if (manifest_json_parse(buf_str(text), text->len, &root, err) < 0)
         return -1;
-    v->summary.complete = json_is_true(json_object_get(v->manifest, "complete"));
-    v->summary.interrupted = json_is_true(json_object_get(v->manifest, "interrupted"));
-    v->expected = json_object();
-    if (!v->expected)
-        return err_nomem(err);
-    if (manifest_json_visit_file_entries(v->manifest, add_expected, v, err) < 0)
+    /* The strings in `expected` belong to the JSON, which the manifest keeps. */
+    int rc = manifest_json_visit_items(root, add_expected, v, err);
+    if (rc == 0)
+        rc = manifest_json_read_readme(root, &readme, err);
+    if (rc == 0 && readme.path)
+        rc = add_expected(v, NULL, &readme, err);
+    if (rc == 0)
+        rc = manifest_read_json(root, &v->manifest, err);
+    json_decref(root);
+    if (rc < 0)
         return -1;
-    return signature_read_statements(v->manifest, v->expected, &v->summary, err);
+    v->summary.complete = v->manifest->complete;
+    v->summary.interrupted = v->manifest->interrupted;
+    return signature_read_statements(v->manifest, &v->summary, err);
 }
 
 /* Hashes the current member. */
@@ -86,20 +103,21 @@ static int read_signature(struct verifier *v, struct err *err)
 /* Compares the current member with the manifest. Does not read a member whose size differs. */
 static int check_member(struct verifier *v, const struct reader_member *m, struct err *err)
 {
-    const json_t *file = json_object_get(v->expected, m->path);
+    const struct file_entry *file = name_map_get(&v->expected, m->path);
+    if (file == &was_read)
+        file = NULL;
     if (!file && strcmp(m->path, PATH_README) == 0)
         return 0;
     enum bundle_file_state state = file ? BUNDLE_CHANGED : BUNDLE_UNKNOWN;
-    if (file && (uint64_t)json_integer_value(json_object_get(file, "bytes")) == m->size) {
+    if (file && file->bytes == m->size) {
         char hex[SHA256_HEX];
         if (hash_member(v, hex, err) < 0)
             return -1;
-        if (strcmp(hex, json_string_value(json_object_get(file, "sha256"))) == 0)
+        if (strcmp(hex, file->sha256) == 0)
             state = BUNDLE_INTACT;
     }
     count_file(v, m->path, m->size, state);
-    json_object_del(v->expected, m->path);
-    return 0;
+    return file ? name_map_set(&v->expected, file->path, &was_read, err) : 0;
 }
 
 static int check_all(struct verifier *v, struct err *err)
@@ -113,10 +131,11 @@ static int check_all(struct verifier *v, struct err *err)
         if (strcmp(m->path, PATH_SIGNATURE) == 0 ? read_signature(v, err) < 0 : check_member(v, m, err) < 0)
             return -1;
     }
-    const char *path;
-    json_t *file;
-    json_object_foreach(v->expected, path, file)
-        count_file(v, path, (uint64_t)json_integer_value(json_object_get(file, "bytes")), BUNDLE_MISSING);
+    for (size_t i = 0; i < v->expected.n; i++) {
+        const struct file_entry *file = v->expected.entries[i].value;
+        if (file != &was_read)
+            count_file(v, file->path, file->bytes, BUNDLE_MISSING);
+    }
     return 0;
 }
 
@@ -144,8 +163,9 @@ int bundle_verify(const char *path, const struct bundle_verify_options *options,
         *ret = v.summary;
     buf_release(&text);
     buf_release(&v.signature);
-    json_decref(v.expected);
-    json_decref(v.manifest);
+    name_map_release(&v.expected);
+    arena_release(&v.arena);
+    manifest_free(v.manifest);
     reader_free(v.r);
     return rc;
 }

@@ -258,7 +258,6 @@ static enum capture_end end_not_packed(struct run *r, struct err *err)
     err_wrap(err, "the bundle could not be written");
     autosave_now(&r->autosave);
     r->outcome->directory = copy_shown_path(workdir_path(r->output->work));
-    r->outcome->counts.wrong_requests = 0; /* the exit code must report the failed write, not the request */
     return CAPTURE_NOT_PACKED;
 }
 

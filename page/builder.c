@@ -10,16 +10,15 @@ const struct page_limits page_limits_capture = {4000000, UINT64_C(32) << 20,
 const struct page_limits page_limits_on_request = {256000000, UINT64_C(2) << 30,
                                                    "inflates to more than 256 MB: `profgrab pprof` shows it"};
 
-int page_builder_init(struct page_builder *builder, const struct page_limits *limits, struct str manifest,
-                      const struct page_output *to, struct err *err)
+int page_builder_init(struct page_builder *builder, const struct page_limits *limits,
+                      const struct manifest *manifest, const struct page_output *to, struct err *err)
 {
-    *builder = (struct page_builder){.limits = limits, .by_path = json_object()};
+    *builder = (struct page_builder){.limits = limits,
+                                     .manifest = manifest,
+                                     .by_path = json_object(),
+                                     .has_summary = manifest && manifest->n_summary > 0};
     if (!builder->by_path)
         return err_nomem(err);
-    if (manifest.n > 0 && (bundle_manifest_parse(manifest.p, manifest.n, &builder->root, err) < 0 ||
-                           manifest_read_json(builder->root, &builder->manifest, err) < 0))
-        return -1;
-    builder->has_summary = builder->manifest && builder->manifest->n_summary > 0;
     if (page_builder_list(builder, err) < 0 || page_builder_compare_plan(builder, err) < 0)
         return -1;
     uint64_t reserved = page_builder_compares(builder) ? limits->page / PAGE_RESERVED_PART : 0;
@@ -33,8 +32,6 @@ void page_builder_release(struct page_builder *builder)
     free(builder->files);
     page_builder_compare_release(builder);
     json_decref(builder->by_path);
-    manifest_free(builder->manifest);
-    json_decref(builder->root);
     findings_release(&builder->findings);
     page_writer_free(builder->page);
 }
@@ -179,27 +176,11 @@ static int list_sentences(struct page_builder *builder, struct page_sentence **r
     return 0;
 }
 
-/* The manifest as the page contains it: without the summary, which the page has itself, and without the
- * page's own hash. Changes a copy, because the typed manifest uses the strings of builder->root. */
-static int print_manifest(const struct page_builder *builder, char **ret, struct err *err)
-{
-    json_t *shown = json_copy(builder->root);
-    json_object_del(shown, "summary");
-    json_object_del(shown, "report");
-    /* Without memory for a key, jansson omits it from the copy. */
-    bool whole = json_object_size(shown) + (json_object_get(builder->root, "summary") != NULL) +
-                     (json_object_get(builder->root, "report") != NULL) ==
-                 json_object_size(builder->root);
-    *ret = whole ? json_dumps(shown, JSON_COMPACT | JSON_PRESERVE_ORDER) : NULL;
-    json_decref(shown);
-    return *ret ? 0 : err_nomem(err);
-}
-
 int page_builder_finish(struct page_builder *builder, struct page_bundle *bundle, struct err *err)
 {
     struct page_sentence *sentences = NULL;
     struct page_group *groups = NULL;
-    char *manifest = NULL;
+    struct buf manifest = BUF_INIT(BUNDLE_MAX_MANIFEST);
     int rc = builder->has_summary ? 0 : findings_finish(&builder->findings, err);
     if (rc == 0)
         rc = list_sentences(builder, &sentences, &bundle->n_summary, err);
@@ -208,8 +189,9 @@ int page_builder_finish(struct page_builder *builder, struct page_bundle *bundle
     bundle->summary = sentences;
     bundle->groups = groups;
     bundle->tool = "profgrab " PROFGRAB_VERSION;
-    if (rc == 0 && builder->root && (rc = print_manifest(builder, &manifest, err)) == 0) {
-        bundle->manifest = str_of(manifest);
+    if (rc == 0 && builder->manifest &&
+        (rc = manifest_print_for_page(builder->manifest, &manifest, err)) == 0) {
+        bundle->manifest = (struct str){buf_str(&manifest), manifest.len};
         bundle->name = builder->manifest->name;
         bundle->made = builder->manifest->finished;
     }
@@ -217,7 +199,7 @@ int page_builder_finish(struct page_builder *builder, struct page_bundle *bundle
         rc = page_writer_finish(builder->page, bundle, err);
     free(sentences);
     free(groups);
-    free(manifest);
+    buf_release(&manifest);
     return rc;
 }
 

@@ -42,8 +42,7 @@ struct page_file {
 struct page_builder {
     const struct page_limits *limits;
     struct page_writer *page;
-    json_t *root;              /* the manifest as JSON; NULL: none */
-    struct manifest *manifest; /* the same, typed */
+    const struct manifest *manifest; /* NULL: none */
     struct page_file *files;
     size_t n, cap;
     json_t *by_path; /* the index in `files`, by the file's path */
@@ -61,10 +60,10 @@ void page_builder_record_progress(struct page_builder *builder, const struct pag
 /* Makes the builder record its files in `progress`, and leave out the file progress->without. */
 void page_builder_apply_progress(struct page_builder *builder, struct page_progress *progress);
 
-/* Lists the files of the manifest (empty: none), and begins the page. Call page_builder_release even after a
- * failure. */
-int page_builder_init(struct page_builder *builder, const struct page_limits *limits, struct str manifest,
-                      const struct page_output *to, struct err *err);
+/* Lists the files of the manifest (NULL: none), which must outlive the builder, and begins the page. Call
+ * page_builder_release even after a failure. */
+int page_builder_init(struct page_builder *builder, const struct page_limits *limits,
+                      const struct manifest *manifest, const struct page_output *to, struct err *err);
 void page_builder_release(struct page_builder *builder);
 
 /* Fills `files` from the manifest. */

@@ -1,6 +1,7 @@
 /* Writes the page of a bundle or of a copy, or only makes the summary. */
 #include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "page/builder.h"
@@ -45,22 +46,31 @@ static int draw_member(void *ctx, const struct bundle_member *member, struct buf
     return rc;
 }
 
+static int read_manifest(const char *path, struct age_identities *by, struct manifest **ret, struct err *err)
+{
+    char *text = NULL;
+    if (bundle_read_manifest(path, by, &text, err) < 0)
+        return -1;
+    int rc = manifest_read(text, strlen(text), ret, err);
+    free(text);
+    return rc;
+}
+
 int page_build_bundle(const char *path, struct age_identities *by, const struct page_output *to,
                       struct err *err)
 {
     struct page_builder builder = {0};
-    char *manifest = NULL;
-    if (bundle_read_manifest(path, by, &manifest, err) < 0)
+    struct manifest *manifest = NULL;
+    if (read_manifest(path, by, &manifest, err) < 0)
         return -1;
-    int rc = page_builder_init(&builder, &page_limits_on_request, str_of(manifest), to, err);
-    /* Free the text early: it may have 64 MB, and its tree more. */
-    free(manifest);
+    int rc = page_builder_init(&builder, &page_limits_on_request, manifest, to, err);
     page_builder_apply_progress(&builder, to->progress);
     if (rc == 0)
         rc = bundle_visit(path, by, &(struct bundle_visitor){wants_member, draw_member, &builder}, err);
     if (rc == 0)
         rc = page_builder_finish_bundle(&builder, err);
     page_builder_release(&builder);
+    manifest_free(manifest);
     return rc;
 }
 
@@ -119,45 +129,49 @@ static int discard_bytes(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-static int put_summary(struct page_builder *builder, struct err *err)
+static int set_summary(struct manifest *manifest, const struct findings *findings, struct err *err)
 {
-    json_t *list = json_array();
-    if (json_object_set_new(builder->root, "summary", list) < 0)
-        return err_nomem(err);
-    for (size_t i = 0; i < builder->findings.n; i++) {
-        const struct finding *finding = &builder->findings.items[i];
-        if (json_array_append_new(list,
-                                  json_pack("{s:s, s:s, s:s*, s:s*}", "rule", finding->rule->id, "text",
-                                            finding->text, "file", finding->file, "look", finding->look)) < 0)
-            return err_nomem(err);
+    struct manifest_sentence sentences[FINDINGS_MAX];
+    for (size_t i = 0; i < findings->n; i++) {
+        const struct finding *finding = &findings->items[i];
+        sentences[i] = (struct manifest_sentence){
+            .rule = finding->rule->id, .text = finding->text, .file = finding->file, .look = finding->look};
     }
-    return 0;
+    return manifest_set_summary(manifest, sentences, findings->n, err);
+}
+
+static int make_summary(const char *path, struct age_identities *by, struct page_progress *progress,
+                        struct manifest *manifest, struct err *err)
+{
+    struct page_builder builder = {0};
+    int rc = page_builder_init(&builder, &page_limits_on_request, manifest,
+                               &(struct page_output){.sink = discard_bytes, .ctx = NULL}, err);
+    page_builder_apply_progress(&builder, progress);
+    if (rc == 0)
+        rc = bundle_visit(path, by, &(struct bundle_visitor){wants_member, draw_member, &builder}, err);
+    if (rc == 0)
+        rc = page_builder_compare_finish(&builder, err);
+    if (rc == 0)
+        rc = findings_finish(&builder.findings, err);
+    if (rc == 0)
+        rc = set_summary(manifest, &builder.findings, err);
+    page_builder_release(&builder);
+    return rc;
 }
 
 int page_read_manifest(const char *path, struct age_identities *by, struct page_progress *progress,
                        char **ret, struct err *err)
 {
-    struct page_builder builder = {0};
-    char *manifest = NULL, *completed = NULL;
-    if (bundle_read_manifest(path, by, &manifest, err) < 0)
+    struct manifest *manifest = NULL;
+    struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
+    if (read_manifest(path, by, &manifest, err) < 0)
         return -1;
-    int rc = page_builder_init(&builder, &page_limits_on_request, str_of(manifest),
-                               &(struct page_output){.sink = discard_bytes, .ctx = NULL}, err);
-    free(manifest);
-    page_builder_apply_progress(&builder, progress);
-    if (rc == 0 && !builder.has_summary) {
-        rc = bundle_visit(path, by, &(struct bundle_visitor){wants_member, draw_member, &builder}, err);
-        if (rc == 0)
-            rc = page_builder_compare_finish(&builder, err);
-        if (rc == 0)
-            rc = findings_finish(&builder.findings, err);
-        if (rc == 0)
-            rc = put_summary(&builder, err);
-    }
-    if (rc == 0 && !(completed = json_dumps(builder.root, JSON_PRESERVE_ORDER)))
-        rc = err_nomem(err);
-    page_builder_release(&builder);
+    int rc = manifest->n_summary > 0 ? 0 : make_summary(path, by, progress, manifest, err);
     if (rc == 0)
-        *ret = completed;
+        rc = manifest_print(manifest, &text, err);
+    if (rc == 0)
+        *ret = buf_detach(&text);
+    buf_release(&text);
+    manifest_free(manifest);
     return rc;
 }

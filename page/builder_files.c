@@ -92,7 +92,7 @@ int page_build_files(const struct page_files *files, const struct page_output *t
     snprintf(name, sizeof name, "%zu files", names->n);
     struct page_bundle b = {.name = names->n == 1 ? files->title(names->items[0]) : name,
                             .made = clock_format(made, sizeof made, clock_utc())};
-    int rc = page_builder_init(&builder, &page_limits_on_request, STR(""), to, err);
+    int rc = page_builder_init(&builder, &page_limits_on_request, NULL, to, err);
     for (size_t i = 0; rc == 0 && i < names->n; i++) {
         if ((to->progress && to->progress->without == i + 1) || page_progress_leaves_out_next(to->progress))
             continue;

@@ -90,17 +90,13 @@ static int draw_in_child(void *ctx, struct buf *ret, struct err *err)
 {
     struct child_input *input = ctx;
     struct page_builder builder = {0};
-    struct buf manifest = BUF_INIT(BUNDLE_MAX_MANIFEST);
-    int rc = manifest_print(input->manifest, &manifest, err);
-    if (rc == 0)
-        rc = page_builder_init(&builder, &page_limits_capture, (struct str){buf_str(&manifest), manifest.len},
+    int rc = page_builder_init(&builder, &page_limits_capture, input->manifest,
                                &(struct page_output){.sink = write_output, .ctx = &input->output}, err);
     if (rc == 0)
         rc = draw_directory(&builder, workdir_files(input->workdir), err);
     if (rc == 0)
         rc = put_result(&builder, &input->output, ret, err);
     page_builder_release(&builder);
-    buf_release(&manifest);
     return rc;
 }
 

@@ -8,6 +8,8 @@ int ending_code(const struct capture_outcome *o, int signal)
     /* A signal after the bundle was packed has no effect. */
     if (signal && (o->cancelled || o->end == CAPTURE_NOT_PACKED))
         return EXIT_SIGNAL + signal;
+    if (o->end == CAPTURE_NOT_PACKED)
+        return EXIT_FAILED;
     if (o->end != CAPTURE_PACKED)
         return o->counts.wrong_requests > 0 ? EXIT_USAGE : EXIT_FAILED;
     if (o->counts.complete == 0)

@@ -99,9 +99,9 @@ static void load_manifest(const char *p, size_t n)
     manifest_free(m);
 }
 
-static int add_file_size(void *ctx, const struct file_entry *file, struct err *err)
+static int add_file_size(void *ctx, json_t *item, const struct file_entry *file, struct err *err)
 {
-    (void)err;
+    (void)item, (void)err;
     *(size_t *)ctx += file->bytes;
     return 0;
 }
@@ -117,7 +117,7 @@ static void write_readme(const char *p, size_t n)
     if (manifest_read_json(root, &m, NULL) == 0)
         (void)readme_write(m, &text, NULL);
     manifest_free(m);
-    (void)manifest_json_visit_file_entries(root, add_file_size, &total, NULL);
+    (void)manifest_json_visit_items(root, add_file_size, &total, NULL);
     buf_release(&text);
     json_decref(root);
 }
@@ -144,12 +144,15 @@ static void draw_manifest(const char *p, size_t n)
 {
     struct page_builder d = {0};
     struct page_bundle b = {0};
+    struct manifest *m = NULL;
     struct buf page = BUF_INIT((size_t)256 << 20);
-    if (page_builder_init(&d, &page_limits_on_request, (struct str){p, n},
+    if (manifest_read(p, n, &m, NULL) == 0 &&
+        page_builder_init(&d, &page_limits_on_request, m,
                           &(struct page_output){.sink = add_to_page, .ctx = &page}, NULL) == 0 &&
         page_builder_compare_finish(&d, NULL) == 0 && page_builder_add_rest(&d, NULL) == 0)
         (void)page_builder_finish(&d, &b, NULL);
     page_builder_release(&d);
+    manifest_free(m);
     buf_release(&page);
 }
 

@@ -1,4 +1,5 @@
-/* An untrusted manifest: its files stay below the bundle, and its README has no control characters. */
+/* An untrusted manifest: its files stay below the bundle, its README has no control characters, and the page
+ * can have it as JSON. */
 #include "tests/fuzz/fuzz.h"
 
 #include "bundle/manifest_json.h"
@@ -6,9 +7,9 @@
 #include "bundle/readme.h"
 #include "base/banned.h"
 
-static int check_file(void *ctx, const struct file_entry *file, struct err *err)
+static int check_file(void *ctx, json_t *item, const struct file_entry *file, struct err *err)
 {
-    (void)ctx, (void)err;
+    (void)ctx, (void)item, (void)err;
     assert(fuzz_stays_below(file->path));
     assert(strcmp(file->path, PATH_MANIFEST) != 0 && strcmp(file->path, PATH_README) != 0);
     assert(strlen(file->sha256) == 64 && strspn(file->sha256, "0123456789abcdef") == 64);
@@ -16,12 +17,29 @@ static int check_file(void *ctx, const struct file_entry *file, struct err *err)
     return 0;
 }
 
-static void check_readme(json_t *root)
+/* The page has the manifest as valid JSON, which is read and printed again without a change. */
+static void check_print_for_page(const struct manifest *m)
+{
+    struct buf text = BUF_INIT(64 << 20), again = BUF_INIT(64 << 20);
+    struct manifest *reread = NULL;
+    assert(manifest_print_for_page(m, &text, NULL) == 0);
+    if (manifest_read(buf_str(&text), text.len, &reread, NULL) == 0) {
+        assert(manifest_print_for_page(reread, &again, NULL) == 0);
+        assert(strcmp(buf_str(&again), buf_str(&text)) == 0);
+    }
+    buf_release(&again);
+    buf_release(&text);
+    manifest_free(reread);
+}
+
+static void check_read(json_t *root)
 {
     struct buf text = BUF_INIT(64 << 20);
     struct manifest *m = NULL;
-    if (manifest_read_json(root, &m, NULL) == 0)
+    if (manifest_read_json(root, &m, NULL) == 0) {
         (void)readme_write(m, &text, NULL);
+        check_print_for_page(m);
+    }
     manifest_free(m);
     assert(!text.failed && strlen(buf_str(&text)) == text.len);
     assert(fuzz_has_no_controls(buf_str(&text), true));
@@ -75,8 +93,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     struct err err = ERR_INIT;
     if (manifest_json_parse((const char *)p, n, &root, &err) == 0) {
         assert(json_is_object(root));
-        check_readme(root);
-        if (manifest_json_visit_file_entries(root, check_file, NULL, &err) < 0)
+        check_read(root);
+        struct file_entry readme;
+        if (manifest_json_visit_items(root, check_file, NULL, &err) < 0 ||
+            manifest_json_read_readme(root, &readme, &err) < 0)
             fuzz_expect_err(&err);
     } else {
         assert(!root);

@@ -38,11 +38,13 @@ static int draw_page(struct str manifest, struct str file, struct buf *page)
 {
     struct page_builder d = {0};
     struct page_bundle b = {0};
+    struct manifest *m = NULL;
     struct buf bytes = BUF_INIT(file.n + 1);
     struct err err = ERR_INIT;
     buf_add(&bytes, file.p, file.n);
-    int rc = page_builder_init(&d, &limits, manifest, &(struct page_output){.sink = append_page, .ctx = page},
-                               &err);
+    int rc = manifest_read(manifest.p, manifest.n, &m, &err);
+    if (rc == 0)
+        rc = page_builder_init(&d, &limits, m, &(struct page_output){.sink = append_page, .ctx = page}, &err);
     if (rc == 0)
         rc = draw_files(&d, &bytes, &err);
     if (rc == 0)
@@ -50,6 +52,7 @@ static int draw_page(struct str manifest, struct str file, struct buf *page)
     if (rc < 0)
         fuzz_expect_err(&err);
     page_builder_release(&d);
+    manifest_free(m);
     buf_release(&bytes);
     return rc;
 }

@@ -372,9 +372,9 @@ static void unsafe_paths_are_refused(void **state)
     assert_int_equal(path_check(text, NULL), -1);
 }
 
-static int count_file(void *ctx, const struct file_entry *file, struct err *err)
+static int count_file(void *ctx, json_t *item, const struct file_entry *file, struct err *err)
 {
-    (void)err;
+    (void)item, (void)err;
     assert_int_equal(path_check(file->path, NULL), 0);
     assert_int_equal(strlen(file->sha256), 64);
     ++*(size_t *)ctx;
@@ -392,7 +392,11 @@ static int read_foreign(const char *p, size_t n, size_t *ret_files, struct err *
     struct buf text = BUF_INIT(1 << 20);
     assert_int_equal(write_readme(root, &text, NULL), 0);
     buf_release(&text);
-    int rc = manifest_json_visit_file_entries(root, count_file, ret_files, err);
+    struct file_entry readme = {0};
+    int rc = manifest_json_visit_items(root, count_file, ret_files, err);
+    if (rc == 0)
+        rc = manifest_json_read_readme(root, &readme, err);
+    *ret_files += readme.path != NULL;
     json_decref(root);
     return rc;
 }
@@ -413,6 +417,12 @@ static void valid_foreign_manifests_are_read_and_invalid_ones_refused(void **sta
          0},
         {ITEM("\"file\": \"a\", \"bytes\": 1, \"sha256\": \"" SHA_A "\""), NULL, 1},
         {ITEM("\"status\": \"failed\""), NULL, 0},
+        {HEAD "\"handoff\": {\"readme\": {\"bytes\": 1, \"sha256\": \"x\"}}}", NULL, 1},
+        {HEAD "\"handoff\": {}}", NULL, 0},
+        {HEAD "\"handoff\": {\"readme\": {\"bytes\": -1, \"sha256\": \"" SHA_A "\"}}}",
+         "manifest.json is malformed: size or SHA-256 of README.md is missing", 0},
+        {HEAD "\"handoff\": {\"readme\": {\"bytes\": 1}}}",
+         "manifest.json is malformed: size or SHA-256 of README.md is missing", 0},
         {"", "manifest.json is malformed: line 1: '[' or '{' expected near end of file", 0},
         {"[]", "manifest.json does not belong to a profgrab bundle", 0},
         {"{\"format\": \"x\"}", "manifest.json does not belong to a profgrab bundle", 0},
@@ -682,6 +692,38 @@ static void unknown_keys_are_loaded_and_printed_again(void **state)
     manifest_free(m);
     buf_release(&again);
     buf_release(&text);
+}
+
+/* The page has all keys but the summary and the report, also keys and a status that this program does not
+ * know, and those that redaction adds. */
+static void the_page_has_the_manifest_without_summary_and_report(void **state)
+{
+    (void)state;
+    static const char before[] = "{\"format\":\"profgrab-bundle\",\"version\":1,\"name\":\"b\",\"tool\":{"
+                                 "\"name\":\"profgrab\",\"new\":[1,{\"a\":2.5}]},\"collector\":{},"
+                                 "\"interrupted\":false,\"complete\":true,",
+                      summary[] = "\"summary\":[{\"rule\":\"r\",\"text\":\"t\"}],",
+                      files[] = "\"hosts\":[],\"files\":[{\"kind\":\"k\",\"status\":\"new\",\"file\":\"f\","
+                                "\"bytes\":3,\"sha256\":\"" SHA_A
+                                "\",\"original\":{\"bytes\":4,\"sha256\":\"" SHA_B "\"}}],",
+                      report[] =
+                          "\"report\":{\"file\":\"report.html\",\"bytes\":1,\"sha256\":\"" SHA_A "\"},",
+                      after[] = "\"handoff\":{\"time\":\"now\",\"recipients\":[null],\"readme\":{\"bytes\":1,"
+                                "\"sha256\":\"" SHA_B "\"}},\"x\":{\"y\":\"\\\"\"}}";
+    struct buf whole = BUF_INIT(1 << 16), shown = BUF_INIT(1 << 16), printed = BUF_INIT(1 << 16);
+    struct manifest *m = NULL;
+    struct err err = ERR_INIT;
+    buf_addf(&whole, "%s%s%s%s%s", before, summary, files, report, after);
+    buf_addf(&shown, "%s%s%s", before, files, after);
+    assert_ok(manifest_read(buf_str(&whole), whole.len, &m, &err), &err);
+    assert_true(m->n_summary == 1 && m->report.file && m->files[0].has_original);
+    assert_ok(manifest_print_for_page(m, &printed, &err), &err);
+    assert_string_equal(buf_str(&printed), buf_str(&shown));
+    assert_true(m->n_summary == 1 && m->report.file);
+    manifest_free(m);
+    buf_release(&whole);
+    buf_release(&shown);
+    buf_release(&printed);
 }
 
 /* Lists the keys after `asked`, with the values of integers. The caller frees the list. */
@@ -1325,6 +1367,7 @@ int main(void)
         cmocka_unit_test(a_cut_manifest_is_not_read),
         cmocka_unit_test(a_loaded_manifest_lacks_only_the_result_of_the_run),
         cmocka_unit_test(unknown_keys_are_loaded_and_printed_again),
+        cmocka_unit_test(the_page_has_the_manifest_without_summary_and_report),
         cmocka_unit_test(a_later_run_replaces_the_result_and_keeps_the_sync),
         cmocka_unit_test(the_request_is_printed_and_loaded),
         cmocka_unit_test(added_records_replace_loaded_ones),

@@ -25,13 +25,21 @@ static int add_bytes(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-static void begin_page(struct page_builder *d, const struct page_limits *limits, const char *manifest,
-                       struct buf *page)
+static struct manifest *read_manifest(const char *text)
+{
+    struct manifest *manifest = NULL;
+    struct err err = ERR_INIT;
+    assert_ok(manifest_read(text, strlen(text), &manifest, &err), &err);
+    return manifest;
+}
+
+static void begin_page(struct page_builder *d, const struct page_limits *limits,
+                       const struct manifest *manifest, struct buf *page)
 {
     struct err err = ERR_INIT;
-    assert_ok(page_builder_init(d, limits, str_of(manifest),
-                                &(struct page_output){.sink = add_bytes, .ctx = page}, &err),
-              &err);
+    assert_ok(
+        page_builder_init(d, limits, manifest, &(struct page_output){.sink = add_bytes, .ctx = page}, &err),
+        &err);
 }
 
 static void end_page(struct page_builder *d, struct page_bundle *b)
@@ -74,10 +82,11 @@ static void draw_profile(struct page_builder *d, size_t i, struct profile *p)
  * as left out. */
 static void a_full_page_has_both_sides(void **state)
 {
-    static const char manifest[] =
+    static const char text[] =
         HEAD "\"hosts\":[" CPU_OF("sick-1", "false") "," CPU_OF("sick-2", "false") "," CPU_OF(
             "well-1", "true") "," CPU_OF("well-2", "true") "," CPU_OF("well-3", "true") "]}";
     static const struct page_limits no_room = {4000000, 8, "too large"};
+    struct manifest *manifest = read_manifest(text);
     struct page_builder d;
     struct page_bundle b = {0};
     struct buf page = BUF_INIT(16 << 20), broken = BUF_INIT(100);
@@ -96,6 +105,7 @@ static void a_full_page_has_both_sides(void **state)
                "well-3 (1 left out) 3.0 %");
     assert_has(buf_str(&page), "\"gitaly cpu: sick-1, sick-2 against well-1, well-3 (1 left out)\"");
     page_builder_release(&d);
+    manifest_free(manifest);
     buf_release(&page);
     buf_release(&broken);
 }
@@ -106,11 +116,12 @@ static void a_full_page_has_both_sides(void **state)
 /* If `swapped`, the first item of the pair failed and resume fetched it, so it is the later snapshot. */
 static void snapshots_of_a_pair_are_ordered_by_time(void **state)
 {
-    static const char manifest[] =
+    static const char text[] =
         HEAD "\"hosts\":[{\"name\":\"file-03\",\"services\":[{\"name\":\"gitaly\",\"items\":[" HEAP_OF(
             "1") "," HEAP_OF("2") "]}]}]}";
     (void)state;
     for (int64_t swapped = 0; swapped < 2; swapped++) {
+        struct manifest *manifest = read_manifest(text);
         struct page_builder d;
         struct page_bundle b = {0};
         struct buf page = BUF_INIT(16 << 20);
@@ -125,6 +136,7 @@ static void snapshots_of_a_pair_are_ordered_by_time(void **state)
         assert_has(finding_text(&d, "heap-growth"),
                    "memory from main.leak has grown by 300MB (300 objects) within 1m");
         page_builder_release(&d);
+        manifest_free(manifest);
         buf_release(&page);
     }
 }
@@ -132,10 +144,11 @@ static void snapshots_of_a_pair_are_ordered_by_time(void **state)
 /* Another program may write such a manifest. */
 static void a_text_dump_of_a_second_snapshot_is_reported(void **state)
 {
-    static const char manifest[] =
+    static const char text[] =
         HEAD "\"hosts\":[{\"name\":\"file-03\",\"services\":[{\"name\":\"gitaly\",\"items\":[{\"kind\":"
              "\"goroutines\",\"status\":\"ok\",\"pair\":2,\"file\":\"g.txt\"}]}]}]}";
     static const char dump[] = "goroutine 1 [chan receive]:\nmain.main()\n\t/src/main.go:7 +0x1d\n\n";
+    struct manifest *manifest = read_manifest(text);
     struct page_builder d;
     struct page_bundle b = {0};
     struct buf page = BUF_INIT(16 << 20), bytes = BUF_INIT(1000);
@@ -147,6 +160,7 @@ static void a_text_dump_of_a_second_snapshot_is_reported(void **state)
     end_page(&d, &b);
     finding_text(&d, "goroutine-states");
     page_builder_release(&d);
+    manifest_free(manifest);
     buf_release(&page);
     buf_release(&bytes);
 }
@@ -176,22 +190,23 @@ static int visit_deadly(const struct bundle_preview *bundle, const struct bundle
 static void a_copy_leaves_out_a_file_that_kills_the_child(void **state)
 {
     (void)state;
-    static const char manifest[] =
+    static const char text[] =
         HEAD "\"name\":\"b\",\"hosts\":[{\"name\":\"h\",\"services\":[{\"name\":\"s\",\"items\":["
              "{\"kind\":\"goroutines\",\"status\":\"ok\",\"file\":\"a.txt\"},"
              "{\"kind\":\"goroutines\",\"status\":\"ok\",\"file\":\"b.txt\"}]}]}]}";
+    struct manifest *manifest = read_manifest(text);
     const struct bundle_preview preview = {
-        .manifest = STR(manifest), .bytes = 1, .cancel_fd = -1, .fd = -1, .visit = visit_deadly};
+        .manifest = manifest, .bytes = 1, .cancel_fd = -1, .fd = -1, .visit = visit_deadly};
     struct err err = ERR_INIT;
     FILE *spool = tmpfile();
-    char text[8] = "";
+    char before[8] = "";
     assert_non_null(spool);
     int fd = fileno(spool);
     assert_int_equal(write(fd, "before", 6), 6);
     assert_ok(page_build_copy(&preview, fd, &err), &err);
     /* The bytes before the page are there, followed by one page. */
-    assert_int_equal(pread(fd, text, 6, 0), 6);
-    assert_string_equal(text, "before");
+    assert_int_equal(pread(fd, before, 6, 0), 6);
+    assert_string_equal(before, "before");
     off_t size = lseek(fd, 0, SEEK_END);
     char *page = calloc(1, (size_t)size + 1);
     assert_non_null(page);
@@ -202,6 +217,7 @@ static void a_copy_leaves_out_a_file_that_kills_the_child(void **state)
     assert_null(strstr(first + 1, "<!doctype html>"));
     free(page);
     fclose(spool);
+    manifest_free(manifest);
 }
 
 int main(void)
