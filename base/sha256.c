@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -46,22 +45,13 @@ void sha256_add(struct sha256 *h, const void *p, size_t n)
         h->failed = true;
 }
 
-int sha256_bytes(struct sha256 *h, unsigned char ret[SHA256_BYTES], struct err *err)
+int sha256_hex(struct sha256 *h, char ret[SHA256_HEX], struct err *err)
 {
     unsigned char digest[EVP_MAX_MD_SIZE];
     unsigned n = 0;
-    if (h->failed || EVP_DigestFinal_ex(h->ctx, digest, &n) != 1 || n != SHA256_BYTES)
+    if (h->failed || EVP_DigestFinal_ex(h->ctx, digest, &n) != 1 || n != SHA256_HEX / 2)
         return err_set(err, ERR_FAILED, "OpenSSL failed to compute a SHA-256");
-    memcpy(ret, digest, SHA256_BYTES);
-    return 0;
-}
-
-int sha256_hex(struct sha256 *h, char ret[SHA256_HEX], struct err *err)
-{
-    unsigned char digest[SHA256_BYTES];
-    if (sha256_bytes(h, digest, err) < 0)
-        return -1;
-    for (size_t i = 0; i < sizeof digest; i++)
+    for (size_t i = 0; i < n; i++)
         snprintf(ret + 2 * i, 3, "%02x", digest[i]);
     return 0;
 }

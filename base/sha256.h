@@ -1,5 +1,5 @@
-/* SHA-256 (FIPS 180-4) of a byte sequence that is added in pieces. The result is bytes or 64 lower-case
- * hexadecimal digits. */
+/* SHA-256 (FIPS 180-4) of a byte sequence that is added in pieces. The result is 64 lower-case hexadecimal
+ * digits. */
 #ifndef BASE_SHA256_H
 #define BASE_SHA256_H
 
@@ -9,7 +9,6 @@
 
 #include "base/data/err.h"
 
-#define SHA256_BYTES 32
 #define SHA256_HEX 65 /* with the NUL */
 
 struct sha256;
@@ -18,8 +17,7 @@ struct sha256 *sha256_new(struct err *err);
 void sha256_free(struct sha256 *h);
 void sha256_add(struct sha256 *h, const void *p, size_t n);
 
-/* sha256_bytes and sha256_hex finish the hash; afterwards call only sha256_free. */
-int sha256_bytes(struct sha256 *h, unsigned char ret[SHA256_BYTES], struct err *err);
+/* Finishes the hash; afterwards call only sha256_free. */
 int sha256_hex(struct sha256 *h, char ret[SHA256_HEX], struct err *err);
 
 /* Hashes a file from the offset `begin` to its end. Does not change the descriptor's offset. ERR_CANCELLED if

@@ -46,9 +46,6 @@ void capture_global_cleanup(void);
 /*
  * Runs the capture. When cancel_fd (or -1) becomes readable, it packs the items collected so far. The
  * work directory stays if there are items but no bundle. The caller releases *ret in every case.
- *
- * A child process, a fork with limits, draws the page. If a thread of another capture holds a lock of a
- * library at the fork, the child may hang until its time limit; then the bundle has no page.
  */
 enum capture_end capture_run(const struct capture_request *request, const struct capture_observer *observer,
                              int cancel_fd, struct capture_outcome *ret, struct err *err);

@@ -11,7 +11,8 @@
 /* The most bytes of the child's result, which has at most FINDINGS_MAX sentences. */
 #define RESULT_MAX ((size_t)1 << 20)
 
-/* The file report.html, and the size and hash of its bytes so far. */
+/* The file report.html, and the size and hash of its bytes so far. This process starts the hash before the
+ * fork, because another thread may hold the locks that OpenSSL takes for that. */
 struct output {
     int fd;
     uint64_t bytes;

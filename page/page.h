@@ -24,10 +24,12 @@
  * it; the sizes in a manifest of an earlier run are a stranger's claims. The files of a bundle count with the
  * size of the bundle: a small bundle that inflates to large files must not raise the limits.
  *
- * Forks a child: no other thread may make a page, hash, or hold a library's lock. `cancel_fd` (or -1) ends
- * the child at once when it becomes readable. If it is readable already, the child has PAGE_AFTER_SIGNAL_MS
- * of wall time. If the budget then has more than PAGE_AFTER_SIGNAL_BYTES, which would take longer,
- * the function starts no child and fails with ERR_CANCELLED.
+ * Forks a child. Other threads may run: the child needs only locks of libc, which fork releases in the child.
+ * In particular it starts no hash, because OpenSSL takes locks for that (builder_workdir.c).
+ *
+ * `cancel_fd` (or -1) ends the child at once when it becomes readable. If it is readable already, the child
+ * has PAGE_AFTER_SIGNAL_MS of wall time. If the budget then has more than PAGE_AFTER_SIGNAL_BYTES, which
+ * would take longer, the function starts no child and fails with ERR_CANCELLED.
  */
 #define PAGE_AFTER_SIGNAL_MS 500
 #define PAGE_AFTER_SIGNAL_BYTES ((uint64_t)8 << 20)

@@ -5,7 +5,8 @@
 #include "base/base.h"
 
 struct page_web {
-    /* HTML with the placeholders <!--csp-->, <!--style-->, <!--data--> and <!--script--> */
+    /* HTML with the placeholders <!--style-->, <!--data--> and <!--script-->. Its Content-Security-Policy
+     * allows only the page's own script and style, by their hashes, and pictures in data: URLs. */
     struct str template;
     struct str style;  /* CSS */
     struct str script; /* one JavaScript module */

@@ -54,39 +54,6 @@ static struct str text_between(const char *from, const char *to)
     return text_before(text_after(page_web.template, from), to);
 }
 
-static int add_hash(struct buf *b, struct str text, struct err *err)
-{
-    unsigned char bytes[SHA256_BYTES];
-    struct sha256 *hash = sha256_new(err);
-    if (!hash)
-        return -1;
-    sha256_add(hash, text.p, text.n);
-    int rc = sha256_bytes(hash, bytes, err);
-    sha256_free(hash);
-    if (rc < 0)
-        return -1;
-    buf_adds(b, "'sha256-");
-    base64_add(b, BASE64_PADDED, bytes, sizeof bytes);
-    buf_addc(b, '\'');
-    return 0;
-}
-
-/* The policy allows only the page's own script and style, and pictures in data: URLs. */
-static int write_policy(struct page_writer *writer, struct err *err)
-{
-    struct buf b = BUF_INIT(4096);
-    buf_adds(&b, "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src ");
-    int rc = add_hash(&b, page_web.script, err);
-    buf_adds(&b, "; style-src ");
-    if (rc == 0)
-        rc = add_hash(&b, page_web.style, err);
-    buf_adds(&b, "; img-src data:; base-uri 'none'; form-action 'none'\">");
-    if (rc == 0 && (rc = buf_check(&b, "the policy", err)) == 0)
-        rc = write_bytes(writer, b.data, b.len, err);
-    buf_release(&b);
-    return rc;
-}
-
 static int write_str(struct page_writer *writer, struct str s, struct err *err)
 {
     return write_bytes(writer, s.p, s.n, err);
@@ -102,9 +69,7 @@ int page_writer_new(page_sink_fn *sink, void *ctx, uint64_t max_bytes, struct pa
     writer->ctx = ctx;
     writer->max_bytes = max_bytes;
     buf_init(&writer->entries, MAX_BUNDLE);
-    if (write_str(writer, text_before(page_web.template, "<!--csp-->"), err) < 0 ||
-        write_policy(writer, err) < 0 ||
-        write_str(writer, text_between("<!--csp-->", "<!--style-->"), err) < 0 ||
+    if (write_str(writer, text_before(page_web.template, "<!--style-->"), err) < 0 ||
         write_text(writer, "<style>", err) < 0 || write_str(writer, page_web.style, err) < 0 ||
         write_text(writer, "</style>", err) < 0 ||
         write_str(writer, text_between("<!--style-->", "<!--data-->"), err) < 0) {

@@ -14,10 +14,16 @@
 
 /* The URL of a source. */
 struct load_url {
-    char *url;   /* NULL: the source is not on a server */
-    char *shown; /* the URL without secrets, for messages */
-    long timeout_s;
+    char *url;      /* NULL: the source is not on a server */
+    char *shown;    /* the URL without secrets, for messages */
+    long timeout_s; /* the time limit for the server's answer */
 };
+/* Makes the URL for a source: adds `?seconds=` if `seconds` is positive, and the path of Go's CPU profiles if
+ * the source has no path. Sets ret->url and ret->timeout_s, but leaves them unchanged if the source is not a
+ * URL. The caller frees ret->url. */
+int load_url_make(const char *source, long seconds, long timeout, struct load_url *ret, struct err *err);
+/* Returns the URL of the symbol endpoint on the server of this profile: a new string, or NULL. */
+char *load_url_symbols(const char *profile_url);
 
 /* A source that the caller reads. The caller sets either `profile` or `err`. */
 struct load_item {

@@ -7,7 +7,7 @@
  * A profile (proto/profile.h) is a few large arrays that refer to each other by index. A report passes the
  * profile through pprof's steps, and each step changes the profile in place:
  *
- *   load, merge, subtract    load.c, combine.c
+ *   load, merge, subtract    load.c, load_url.c, combine.c
  *   function names           symbolize/: symbolize_local.c and elf.c read binaries, symbolz.c asks servers
  *   drop_frames, prune_from  prune.c
  *   frames made of labels    tagroot.c

@@ -30,15 +30,18 @@ async function unpack(id) {
     return new Response(readable).json();
 }
 
-/** Unpacks an entry by its id; read(entry, raw) parses its data. Caches the last few entries. */
-export function makeStore(bundle, read) {
+/** Reads the data of an entry, by the `form` that page/writer.c gives to the entry (docs/formats.md). */
+const FORMS = { profile: profileOf, sides: comparisonOf, goroutines: goroutinesOf };
+
+/** Returns a function that unpacks and reads an entry's data by the entry's id. Caches the last few entries. */
+export function makeStore(bundle) {
     const cache = new Map();
     return async (id) => {
         const known = cache.get(id);
         if (known) return known;
         const entry = bundle.data.find((candidate) => candidate.id === id);
         const raw = await unpack(id);
-        const content = read(entry, raw);
+        const content = FORMS[entry.form](raw);
         cache.set(id, content);
         if (cache.size > MOST_CACHED) cache.delete(cache.keys().next().value);
         return content;

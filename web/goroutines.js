@@ -5,6 +5,7 @@ import { percentage } from './units.js';
 import { findFunctions } from './search.js';
 import { ownerOf, packageOf } from './colours.js';
 import { nameParts } from './top.js';
+import { makeProfileView } from './profile.js';
 
 const GROUPS_AT_ONCE = 60;
 const FRAMES_AT_ONCE = 40;
@@ -16,8 +17,20 @@ function waitText([min, median, max]) {
     return `${count(min)} to ${plural(max, 'minute')}, median ${count(median)}`;
 }
 
+/** The flame graph of a dump, with its states above and its stacks below. */
+export function makeGoroutinesView(entry, dump, go, palette) {
+    const goroutines = makeGoroutines(dump, go);
+    const around = { before: goroutines.states, after: goroutines.stacks };
+    const profile = makeProfileView(entry, dump, go, palette, around);
+    const update = (place) => {
+        profile.update(place);
+        goroutines.update(place);
+    };
+    return { ...profile, update };
+}
+
 /** Returns {states, stacks, update(place)}: elements; states is null for a single state. go(changes, step) changes the place. */
-export function makeGoroutines(dump, go) {
+function makeGoroutines(dump, go) {
     const states = statesOf(dump);
     const sum = dump.groups.reduce((all, group) => all + group.count, 0) + dump.hidden.goroutines;
     const chips = element('div', { class: 'states', role: 'group', 'aria-label': 'States' });

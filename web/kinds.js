@@ -31,9 +31,9 @@ const GROWTH = {
 };
 
 /** Returns [title, explanation] of a sample type; the first argument is the profile's entry of the bundle's data. */
-export function titleOf({ kind, form, from }, type) {
+export function titleOf({ kind, from }, type) {
     if (from === 'growth' && GROWTH[type]) return GROWTH[type];
-    const family = form === 'goroutines' ? 'goroutine' : FAMILIES[kind] || kind;
+    const family = FAMILIES[kind] || kind;
     const known = TYPES[`${family}/${type}`];
     if (known) return known;
     // Usually the type determines the text. Only delay and contentions also need the kind, mutex or block.
@@ -66,11 +66,11 @@ const DIFFERS = {
 };
 const GROWING = new Set(['heap', 'goroutines']);
 
-/** The question that an entry answers, or null. */
-export function questionOf({ kind, form, from }) {
+/** The question that a profile answers, by its kind and origin, or null. */
+export function questionOf({ kind, from }) {
     if (from === 'sides') return `What differs? ${DIFFERS[kind] || ''}`.trim();
     if (from === 'growth') return GROWING.has(kind) ? 'What has grown?' : 'What happened in between?';
-    return QUESTIONS[form === 'goroutines' ? 'goroutine' : kind] || QUESTIONS[FAMILIES[kind]] || null;
+    return QUESTIONS[kind] || QUESTIONS[FAMILIES[kind]] || null;
 }
 
 /** Entries in reading order: comparisons of two sides, growth, then the others in the order of the capture. */

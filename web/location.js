@@ -1,8 +1,8 @@
 // The URL's fragment stores the view, so that a reload, back, forward and a shared link show it again.
-//   v: overview or an entry's id; t: sample type, its number or name; z: the zoomed node; up: root at the bottom;
+//   v: overview or an entry's id; as: the name of the entry's view, by default the first; t: sample type, its number or name; z: the zoomed node; up: root at the bottom;
 //   s, f, i: search, focus, ignore; fn: the function with its callers and callees; g: a state of goroutines
 
-const KEYS = ['v', 't', 'z', 'up', 's', 'f', 'i', 'fn', 'g'];
+const KEYS = ['v', 'as', 't', 'z', 'up', 's', 'f', 'i', 'fn', 'g'];
 
 /** The fragment that writePlace() wrote last, and the timer of the next write. */
 const fragment = { written: null, pending: 0 };

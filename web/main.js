@@ -6,9 +6,8 @@ import { makeTheme } from './theme.js';
 import { makeHelp } from './keys.js';
 import { makeNavigation } from './navigation.js';
 import { findingsOf, makeOverview } from './overview.js';
-import { viewOf } from './views.js';
-import { questionOf } from './kinds.js';
-import { onPlace, readPlace, writePlace } from './location.js';
+import { viewsOf } from './views.js';
+import { linkTo, onPlace, readPlace, writePlace } from './location.js';
 import { drawThumbnails } from './thumbnails.js';
 
 /** If the first view takes longer, in ms, the page appears without it. */
@@ -17,9 +16,10 @@ const LONG_WAIT = 300;
 performance.mark('profgrab:started');
 const bundle = readBundle();
 document.querySelector('.unfinished').remove();
-const open = makeStore(bundle, (entry, raw) => viewOf(entry).read(raw));
+const open = makeStore(bundle);
 const theme = makeTheme(repaint);
-const shown = { id: null, view: null, place: null };
+/** row: the row of views.js that made the view; null for the overview. */
+const shown = { id: null, row: null, view: null, place: null };
 const main = element('main', { id: 'main', tabindex: '-1' });
 // For paper: the overview before the view, and the tables of opened profiles after it.
 const front = element('section', { class: 'papers', 'aria-hidden': 'true' });
@@ -43,11 +43,11 @@ function overviewOnce() {
 }
 
 // Draws the parts outside the window after the visible ones: thumbnails, and the table for printing of each opened
-// profile.
+// view.
 const drawRest = debounce(() => {
-    const { id, view } = shown;
+    const { id, row, view } = shown;
     if (id === 'overview') return thumbnails();
-    if (view.paper) paperTables.set(id, view.paper());
+    if (view.paper) paperTables.set(`${id} ${row.name}`, view.paper());
     return paper.replaceChildren(...paperTables.values());
 }, 200);
 
@@ -60,19 +60,22 @@ function entryIdOf(place) {
 
 async function show(place) {
     const id = entryIdOf(place);
+    const entry = bundle.data.find((candidate) => candidate.id === id) || null;
+    const rows = entry ? viewsOf(entry) : [];
+    const row = rows.find(({ name }) => name === place.as) || rows[0] || null;
+    const isShown = () => id === shown.id && row === shown.row;
     shown.place = place;
-    if (id === shown.id) return shown.view.update(place);
-    shown.id = id;
+    if (isShown()) return shown.view.update(place);
+    Object.assign(shown, { id, row });
     navigation.update(id);
     document.documentElement.dataset.view = id === 'overview' ? 'overview' : 'profile';
     if (id === 'overview') return showView({ node: null, update() {}, repaint: thumbnails, searchBox: null }, null, place);
-    const entry = bundle.data.find((candidate) => candidate.id === id);
     try {
         const content = await open(id);
-        if (shown.id !== id) return undefined;
-        return showView(viewOf(entry).make(entry, content, go, theme.palette), entry, shown.place);
+        if (!isShown()) return undefined;
+        return showView(row.make(entry, content, go, theme.palette), entry, shown.place);
     } catch (e) {
-        if (shown.id !== id) return undefined;
+        if (!isShown()) return undefined;
         const node = element('p', { class: 'error' }, `cannot draw this entry: its data is damaged or missing in this file (${visible(e.message)})`);
         return showView({ node, update() {}, repaint() {}, searchBox: null }, entry, place);
     }
@@ -95,7 +98,7 @@ function entryHead(entry) {
     return element(
         'header',
         { class: 'head' },
-        element('p', { class: 'question' }, questionOf(entry) || ''),
+        element('p', { class: 'question' }, shown.row.question(entry) || ''),
         element('h1', {}, untrusted(entry.title)),
         element(
             'p',
@@ -103,7 +106,18 @@ function entryHead(entry) {
             facts.map((fact) => untrusted(fact, 'span')),
         ),
         findingsOf(bundle, entry.id),
+        tabsOf(entry),
     );
+}
+
+/** A link to each view of an entry, or null for a single view. */
+function tabsOf(entry) {
+    const rows = viewsOf(entry);
+    if (rows.length < 2) return null;
+    const tabs = rows.map((row) =>
+        element('a', { href: linkTo({ v: entry.id, as: row.name }), 'aria-current': row === shown.row ? 'page' : null }, row.title),
+    );
+    return element('nav', { class: 'tabs', 'aria-label': 'Views' }, tabs);
 }
 
 function go(changes, step) {

@@ -2,7 +2,8 @@
 
 import { count, cut, element, plural, untrusted, visible } from './text.js';
 import { formatDuration, formatValue } from './units.js';
-import { comparedFirst, questionOf } from './kinds.js';
+import { comparedFirst } from './kinds.js';
+import { viewsOf } from './views.js';
 import { patternOfName } from './search.js';
 import { linkTo } from './location.js';
 import { timelineOf } from './timeline.js';
@@ -12,22 +13,18 @@ const MOST_CARDS = 30;
 /** The sample type of a finding, if it is not the profile's default type. */
 const TYPE_OF_RULE = { __proto__: null, 'heap-allocated': 'alloc_space', 'against-allocated': 'alloc_space', 'allocated-between': 'alloc_space' };
 
-/** Returns {node, thumbnails}. The thumbnails are empty canvases by the entry's id. */
+/**
+ * The sections, from top to bottom. Each makes its element, or null, from the bundle's description with two additions:
+ * rows: the services of the manifest; thumbnails: see drawThumbnails().
+ */
+const SECTIONS = [headOf, summaryOf, hostsOf, cardsOf, timelineOf, collectedOf];
+
+/** Returns {node, thumbnails}, with empty canvases. */
 export function makeOverview(bundle) {
-    const { manifest } = bundle;
+    const rows = bundle.manifest ? servicesOf(bundle.manifest) : [];
     const thumbnails = new Map();
-    const rows = manifest ? servicesOf(manifest) : [];
-    const node = element(
-        'div',
-        { class: 'overview' },
-        headOf(bundle, rows),
-        summaryOf(bundle),
-        hostsOf(bundle),
-        cardsOf(bundle, thumbnails),
-        timelineOf(rows),
-        manifest ? collectedOf(bundle, rows) : null,
-    );
-    return { node, thumbnails };
+    const sections = SECTIONS.map((section) => section({ ...bundle, rows, thumbnails }));
+    return { node: element('div', { class: 'overview' }, sections), thumbnails };
 }
 
 function servicesOf(manifest) {
@@ -44,7 +41,7 @@ function servicesOf(manifest) {
     return rows;
 }
 
-function headOf({ name, manifest, made, tool }, rows) {
+function headOf({ name, manifest, made, tool, rows }) {
     const items = rows.flatMap((row) => row.items);
     const good = items.filter((item) => item.status === 'ok').length;
     const facts = [];
@@ -110,19 +107,20 @@ function summaryOf({ summary, data }) {
     );
 }
 
-function cardsOf({ data }, thumbnails) {
+function cardsOf({ data, thumbnails }) {
     const drawable = comparedFirst(data).filter((entry) => entry.id);
     if (!drawable.length) return null;
     const cards = drawable.slice(0, MOST_CARDS).map((entry) => {
-        const canvas = element('canvas', { 'aria-hidden': 'true' });
-        thumbnails.set(entry.id, canvas);
+        const [{ question, thumbnail: draw }] = viewsOf(entry);
+        const canvas = draw && element('canvas', { 'aria-hidden': 'true' });
+        if (draw) thumbnails.set(entry.id, { canvas, draw });
         return element(
             'li',
             {},
             element(
                 'a',
                 { class: 'card', href: linkTo({ v: entry.id }) },
-                element('span', { class: 'question' }, questionOf(entry) || untrusted(entry.kind)),
+                element('span', { class: 'question' }, question(entry) || untrusted(entry.kind)),
                 canvas,
                 element('span', { class: 'of' }, untrusted(entry.title)),
             ),
@@ -138,7 +136,8 @@ function cardsOf({ data }, thumbnails) {
     );
 }
 
-function collectedOf({ manifest, data }, rows) {
+function collectedOf({ manifest, data, rows }) {
+    if (!manifest) return null;
     const hosts = (manifest.hosts || []).map((host) =>
         hostNode(
             host,

@@ -1,14 +1,5 @@
-// Small pictures of the profiles on the overview, drawn one at a time while the browser is idle.
+// The pictures of the cards on the overview, drawn one at a time while the browser is idle.
 
-import { colourOf } from './colours.js';
-import { weigh } from './tree.js';
-import { sideColour, weighSides } from './sides.js';
-import { deepestVisible } from './drawing.js';
-import { element } from './text.js';
-
-const ROWS = 14;
-const PIXELS = 70;
-const TALLEST_ROW = 12;
 const LARGEST = 1e6;
 
 const idle = () =>
@@ -16,45 +7,17 @@ const idle = () =>
         window.requestIdleCallback ? requestIdleCallback(resolve, { timeout: 2000 }) : setTimeout(resolve, 30),
     );
 
-/** canvases: by id; open(id): resolves to the profile; wanted(): false after the reader has left the overview. */
-export async function drawThumbnails(canvases, open, palette, wanted) {
-    for (const [id, canvas] of canvases) {
+/**
+ * thumbnails: {canvas, draw(canvas, content, palette)} by entry id; open(id): resolves to the entry's content; wanted():
+ * false after the reader has left the overview.
+ */
+export async function drawThumbnails(thumbnails, open, palette, wanted) {
+    for (const [id, { canvas, draw }] of thumbnails) {
         await idle();
         if (!wanted() || !canvas.isConnected) return;
         if (document.getElementById(id)?.textContent.length > LARGEST) continue;
-        // If a profile cannot be read, its own view reports that.
-        const profile = await open(id).catch(() => null);
-        if (profile) drawSmall(canvas, profile, palette);
-    }
-}
-
-function drawSmall(canvas, profile, palette) {
-    const { tree, sides } = profile;
-    const figures = sides ? weighSides(sides, profile.type) : weigh(tree, profile.type);
-    const { weight } = figures;
-    if (!weight[0]) return canvas.replaceWith(element('span', { class: 'nothing' }, 'nothing was recorded'));
-    const width = Math.max(1, Math.round(canvas.clientWidth * devicePixelRatio));
-    const height = Math.round(PIXELS * devicePixelRatio);
-    canvas.width = width;
-    canvas.height = height;
-    const context = canvas.getContext('2d');
-    const scale = width / weight[0];
-    const rows = Math.min(ROWS, deepestVisible({ tree, figures: { weight }, zoom: 0 }, width / 2));
-    const row = Math.min(height / Math.max(1, rows), TALLEST_ROW * devicePixelRatio);
-    // The position of the next node at each depth.
-    const next = new Float64Array(ROWS + 2);
-    for (let i = 1; i < tree.n;) {
-        const depth = tree.depth[i];
-        const isSmall = depth > ROWS || weight[i] * scale < 1;
-        if (depth <= ROWS) {
-            next[depth + 1] = next[depth];
-            next[depth] += weight[i];
-        }
-        if (!isSmall) {
-            const fn = tree.fn[i];
-            context.fillStyle = palette.css[fn < 0 ? 0 : sides ? sideColour(figures, i) : colourOf(profile.packageOf(fn))];
-            context.fillRect(next[depth + 1] * scale, (depth - 1) * row, Math.max(1, weight[i] * scale - 1), row - 1);
-        }
-        i = isSmall ? tree.end[i] : i + 1;
+        // If an entry cannot be read, its own view reports that.
+        const content = await open(id).catch(() => null);
+        if (content) draw(canvas, content, palette);
     }
 }

@@ -6,7 +6,7 @@ import { formatDuration } from './units.js';
 const timeOf = (text) => (text ? Date.parse(text) : NaN);
 
 /** rows: [{host, service, items}]. Returns an element, or null if no item has a time. */
-export function timelineOf(rows) {
+export function timelineOf({ rows }) {
     const timed = rows
         .map((row) => ({ ...row, items: row.items.filter((item) => Number.isFinite(timeOf(item.started))) }))
         .filter((row) => row.items.length);

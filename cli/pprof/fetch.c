@@ -6,7 +6,6 @@
 
 #include "cli/pprof/pprof.h"
 #include "cli/input/input.h"
-#include "cli/pprof/profile_url.h"
 #include "http/http.h"
 #include "base/banned.h"
 
@@ -14,29 +13,6 @@
 #define ERROR_TEXT_MAX 400
 /* The time limit for symbols without -timeout. */
 #define SYMBOLS_TIMEOUT_S 60
-
-/* Makes a URL of HOST:PORT/PATH. Returns a new string, or NULL for a word that names a file. */
-static char *add_scheme(const char *source)
-{
-    char *url = NULL;
-    if (strstr(source, "://"))
-        return strdup(source);
-    if (strncmp(source, "file:", 5) == 0 || !strchr(source, ':'))
-        return NULL;
-    return asprintf(&url, "http://%s", source) < 0 ? NULL : url;
-}
-
-int pprof_make_url(const char *source, long seconds, long timeout, struct pprof_url *ret, struct err *err)
-{
-    char *text = add_scheme(source), *url = NULL;
-    int rc = text ? profile_url_adjust(text, &seconds, &url, err) : 0;
-    if (url) {
-        ret->url = url;
-        ret->timeout_s = timeout > 0 ? timeout : seconds > 0 ? seconds + seconds / 2 : 60;
-    }
-    free(text);
-    return rc;
-}
 
 static struct url_request make_request(const struct pprof_options *o, const char *url, long timeout_s)
 {
@@ -85,7 +61,7 @@ static int wrap_post_error(const char *url, struct err *err)
 int pprof_post_addresses(const struct pprof_options *o, const char *source, struct str addresses,
                          struct buf *ret, struct err *err)
 {
-    char *url = profile_url_symbols(source);
+    char *url = load_url_symbols(source);
     if (!url)
         return err_nomem(err);
     struct url_request request = make_request(o, url, o->timeout > 0 ? o->timeout : SYMBOLS_TIMEOUT_S);

@@ -167,13 +167,6 @@ int pprof_create_numbered(const char *dir, const char *prefix, const char *suffi
 
 /* ---- sources over HTTP --------------------------------------------------------------------------------- */
 
-struct pprof_url {
-    char *url;
-    long timeout_s; /* the time limit for the server's answer */
-};
-/* Makes the URL for a source: adds `?seconds=` if `seconds` is positive, and the path of Go's CPU profiles if
- * the source has no path. Leaves *ret unchanged if the source is not a URL. The caller frees ret->url. */
-int pprof_make_url(const char *source, long seconds, long timeout, struct pprof_url *ret, struct err *err);
 /* Returns whether the source may be a URL: it has a colon and names no file and no member. */
 bool pprof_may_be_url(const char *source);
 /* Gets the profile at a URL as the server sends it, up to ret->max bytes. Any thread may call this after

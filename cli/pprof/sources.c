@@ -41,13 +41,10 @@ static int find_url(void *ctx, const char *source, struct load_url *ret, struct 
     if (!l->http_ready && http_global_init(err) < 0)
         return -1;
     l->http_ready = true;
-    struct pprof_url to = {.url = NULL};
-    if (pprof_make_url(source, l->options->seconds, l->options->timeout, &to, err) < 0)
+    if (load_url_make(source, l->options->seconds, l->options->timeout, ret, err) < 0)
         return -1;
-    ret->url = to.url;
-    ret->timeout_s = to.timeout_s;
-    ret->shown = to.url ? url_without_password(to.url) : NULL;
-    return to.url && !ret->shown ? err_nomem(err) : 0;
+    ret->shown = ret->url ? url_without_password(ret->url) : NULL;
+    return ret->url && !ret->shown ? err_nomem(err) : 0;
 }
 
 static int fetch_profile(void *ctx, const struct load_url *from, struct profile **ret, struct err *err)

@@ -2,6 +2,7 @@
 // browser must execute none.
 
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -85,6 +86,16 @@ export function describedPage(from, to, change) {
     change(bundle);
     const escaped = JSON.stringify(bundle).replace(/[<>&\u2028\u2029]/g, (c) => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
     return changedPage(from, to, (text) => text.replace(/(id="bundle">).*?(?=<\/script>)/s, (all, tag) => tag + escaped));
+}
+
+/** Makes the same page with another script, which its policy allows: change(script) returns the new script. */
+export function scriptedPage(from, to, change) {
+    const hashOf = (script) => createHash('sha256').update(script).digest('base64');
+    return changedPage(from, to, (text) => {
+        const [, script] = text.match(/<script type="module">(.*?)<\/script>/s);
+        const changed = change(script);
+        return text.replace(hashOf(script), hashOf(changed)).replace(script, () => changed);
+    });
 }
 
 /** Runs in the page before its own scripts. */

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { bundleOf, describedPage, end, idOf, measureInk, pixelAt, parametersOf, settled, until, visit } from './browser.js';
+import { bundleOf, describedPage, end, idOf, measureInk, pixelAt, parametersOf, scriptedPage, settled, until, visit } from './browser.js';
 
 after(end);
 
@@ -60,7 +60,7 @@ test('the overview: reason, findings, profiles, timeline, errors', () =>
         assert.ok(!empty.includes('file-03 rude cpu=2s') && !empty.includes('file-03 rude mutex'), empty.join());
         await page.locator('.card', { hasText: 'rude cpu' }).click();
         await until(page, () => document.querySelector('h1').textContent.endsWith('rude cpu=2s'));
-        assert.equal(await page.locator('nav [aria-current]').textContent(), 'cpu=2s');
+        assert.equal(await page.locator('.menu [aria-current]').textContent(), 'cpu=2s');
         assert.match(await page.title(), /rude cpu/);
     }));
 
@@ -373,6 +373,62 @@ test('heap: memory in use, and memory allocated', () =>
         assert.match((await rows(page).allTextContents()).join(), /main\./);
     }));
 
+test('a dump of an unknown kind has the question of goroutines', () => {
+    const page = describedPage('view', 'dump', ({ data }) => (data.find(({ form }) => form === 'goroutines').kind = 'text'));
+    return visit(page, {}, async (shown) => {
+        const card = shown.locator('.card', { hasText: 'What was everyone waiting for?' });
+        assert.equal(await card.count(), 1);
+        await card.click();
+        await until(shown, () => document.querySelector('.stacks'));
+        assert.equal(await shown.locator('main .question').first().textContent(), 'What was everyone waiting for?');
+    });
+});
+
+/** Adds a row to web/views.js: heap profiles have a list of functions, without a picture, before their other views. */
+function addView(script) {
+    const row = `{
+        name: 'test', title: 'Test', appliesTo: ({ kind }) => kind === 'heap', question: () => 'Which functions?', thumbnail: null,
+        make: (entry, { nFunctions, nameOf }) => {
+            const names = Array.from({ length: nFunctions }, (_, fn) => nameOf(fn)).sort();
+            return { node: element('ol', { class: 'names' }, names.map((name) => element('li', {}, untrusted(name)))), update() {}, repaint() {} };
+        },
+    },`;
+    return script.replace('const VIEWS = [', (begin) => begin + row);
+}
+
+test('one more row of views.js: a tab, a name in the URL, and a card without a picture', () =>
+    visit(scriptedPage('bundle', 'views', addView), {}, async (page) => {
+        const cards = page.locator('.card', { hasText: 'Which functions?' });
+        assert.equal(await cards.count(), bundleOf('bundle').data.filter(({ id, kind }) => id && kind === 'heap').length);
+        assert.equal(await cards.locator('canvas').count(), 0);
+        await until(page, () => [...document.querySelectorAll('.card canvas')].every((canvas) => canvas.width !== 300));
+        await cards.first().click();
+        await until(page, () => document.querySelector('.names'));
+        const names = await page.locator('.names li').allTextContents();
+        assert.ok(names.length > 0);
+        assert.deepEqual(names, [...names].sort());
+        const tabs = page.getByRole('navigation', { name: 'Views' });
+        assert.deepEqual((await tabs.getByRole('link').allTextContents()).slice(0, 2), ['Test', 'Calls']);
+        assert.equal(await tabs.locator('[aria-current]').textContent(), 'Test');
+        await tabs.getByRole('link', { name: 'Calls' }).click();
+        await until(page, () => document.querySelector('.graph canvas'));
+        assert.equal(await tabs.locator('[aria-current]').textContent(), 'Calls');
+        assert.equal(await page.locator('main .question').first().textContent(), 'What held memory?');
+        await search(page).fill('main');
+        await until(page, () => location.hash.includes('s=main'));
+        assert.equal(parametersOf(page).as, 'calls');
+        await page.reload();
+        await until(page, () => document.querySelector('.graph canvas'));
+        assert.equal(await search(page).inputValue(), 'main');
+        await page.goBack();
+        await until(page, () => document.querySelector('.names'));
+        await page.evaluate(() => (location.hash += '&as=nothing'));
+        await until(page, () => document.querySelector('.names'));
+        await page.locator('.menu a', { hasText: 'cpu' }).first().click();
+        await until(page, () => document.querySelector('.graph canvas'));
+        assert.equal(await tabs.getByRole('link', { name: 'Test' }).count(), 0);
+    }));
+
 test('a difference: increases and decreases have different colours', () =>
     visit('view', { hash: `#v=${idOf('view', '', '', 'profile')}` }, async (page) => {
         assert.match(await page.locator('.about').textContent(), /2ms more, of 8ms that changed/);
@@ -481,13 +537,13 @@ test('contents of a hundred hosts: folded, comparisons and outliers first, all r
         await page.keyboard.press('Tab');
         await page.keyboard.press('Enter');
         await until(page, () => document.querySelector('.graph canvas'));
-        assert.equal(await page.locator('nav [aria-current]').textContent(), 'cpu');
+        assert.equal(await page.locator('.menu [aria-current]').textContent(), 'cpu');
         assert.equal(await open.count(), 2);
-        assert.ok(await page.locator('nav [aria-current]').isVisible());
+        assert.ok(await page.locator('.menu [aria-current]').isVisible());
         await page.evaluate(() => (location.hash = '#v=data-of-7'));
         await until(page, () => document.querySelector('main .error'));
-        assert.equal(await page.locator('nav [aria-current]').getAttribute('href'), '#v=data-of-7');
-        assert.ok(await page.locator('nav [aria-current]').isVisible());
+        assert.equal(await page.locator('.menu [aria-current]').getAttribute('href'), '#v=data-of-7');
+        assert.ok(await page.locator('.menu [aria-current]').isVisible());
         assert.equal(await open.count(), 3);
     }));
 

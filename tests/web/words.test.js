@@ -153,5 +153,4 @@ test('titles', () => {
     assert.equal(titleOf({ kind: 'custom' }, 'my_type')[0], 'my type');
     assert.equal(questionOf({ kind: 'allocs' }), 'Where was memory allocated?');
     assert.equal(questionOf({ kind: 'custom' }), null);
-    assert.equal(questionOf({ kind: 'text', form: 'goroutines' }), 'What was everyone waiting for?');
 });

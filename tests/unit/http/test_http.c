@@ -91,6 +91,9 @@ static void printed_urls_have_no_secrets(void **state)
                         "https://bucket.example:9000/a/b");
     assert_string_equal(url_origin_text(secret, text, sizeof text), "https://bucket.example:9000");
     assert_string_equal(url_origin_text("nonsense://", text, sizeof text), "");
+    char *shown = url_without_password("http://me:secret@h/x");
+    assert_string_equal(shown, "http://me:xxxxx@h/x");
+    free(shown);
 }
 
 /* ---- the token in memory ----------------------------------------------------------------------------- */

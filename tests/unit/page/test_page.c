@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include <jansson.h>
+#include <openssl/evp.h>
 
 #include "page/flame.h"
 #include "page/jsontext.h"
@@ -584,6 +585,19 @@ static size_t count_text(const struct buf *page, const char *what)
     return n;
 }
 
+/* Checks that the policy allows the text as a script or a style. */
+static void assert_allowed(const struct buf *page, const char *directive, struct str text)
+{
+    unsigned char digest[32];
+    struct buf source = BUF_INIT(256);
+    assert_int_equal(EVP_Digest(text.p, text.n, digest, NULL, EVP_sha256(), NULL), 1);
+    buf_addf(&source, "; %s 'sha256-", directive);
+    base64_add(&source, BASE64_PADDED, digest, sizeof digest);
+    buf_adds(&source, "'; ");
+    assert_int_equal(count_text(page, buf_str(&source)), 1);
+    buf_release(&source);
+}
+
 static void a_page_holds_its_entries_as_data(void **state)
 {
     struct buf out = BUF_INIT(16 << 20);
@@ -612,6 +626,8 @@ static void a_page_holds_its_entries_as_data(void **state)
     assert_int_equal(count_text(&out, "<img"), 0);
     assert_int_equal(count_text(&out, "<style>"), 1);
     assert_int_equal(count_text(&out, "Content-Security-Policy"), 1);
+    assert_allowed(&out, "script-src", page_web.script);
+    assert_allowed(&out, "style-src", page_web.style);
     assert_int_equal(count_text(&out, "<!--"), 0);
     assert_string_equal(buf_str(&out) + out.len - strlen("</html>\n"), "</html>\n");
     json_decref(root);

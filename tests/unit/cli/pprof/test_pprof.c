@@ -1,4 +1,4 @@
-/* The parser of `profgrab pprof`'s flags, the table of flags in docs/pprof.md, and the URLs of sources. */
+/* The parser of `profgrab pprof`'s flags, and the table of flags in docs/pprof.md. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,6 @@
 #include <cmocka.h>
 
 #include "cli/pprof/pprof.h"
-#include "http/http.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
@@ -167,39 +166,6 @@ static void contradictory_flags_are_errors(void **state)
     assert_string_equal(err.msg, "no profile source specified");
 }
 
-static void urls_are_made_of_the_source_and_flags(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *source;
-        long seconds;    /* the value of -seconds; 0: not given */
-        const char *url; /* NULL: the source is not a URL */
-        long timeout;    /* in seconds */
-    } cases[] = {
-        {"localhost:80", 0, "http://localhost:80/debug/pprof/profile", 60},
-        {"http://h/", 20, "http://h/debug/pprof/profile?seconds=20", 30},
-        {"h:1/debug/pprof/heap?seconds=10&gc=1", 0, "http://h:1/debug/pprof/heap?seconds=10&gc=1", 15},
-        {"https://h/x?gc=1&seconds=10", 5, "https://h/x?gc=1&seconds=5", 7},
-        {"https+insecure://h/x", 0, "https+insecure://h/x", 60},
-        {"cpu.pb.gz", 0, NULL, 0},
-        {"/tmp/x", 0, NULL, 0},
-        {"file:/tmp/x", 0, NULL, 0}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct err err = ERR_INIT;
-        struct pprof_url to = {.url = NULL};
-        assert_ok(pprof_make_url(cases[i].source, cases[i].seconds, -1, &to, &err), &err);
-        if (cases[i].url)
-            assert_string_equal(to.url ? to.url : "", cases[i].url);
-        else
-            assert_null(to.url);
-        assert_int_equal(to.timeout_s, cases[i].timeout);
-        free(to.url);
-    }
-    char *shown = url_without_password("http://me:secret@h/x");
-    assert_string_equal(shown, "http://me:xxxxx@h/x");
-    free(shown);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,7 +173,6 @@ int main(void)
         cmocka_unit_test(flags_are_parsed_like_those_of_go_tool_pprof),
         cmocka_unit_test(wrong_flags_are_errors),
         cmocka_unit_test(contradictory_flags_are_errors),
-        cmocka_unit_test(urls_are_made_of_the_source_and_flags),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,11 @@
-#include "cli/pprof/profile_url.h"
-
+/* URLs of profiles, accepted and changed as Go's pprof does.
+ * Source: cmd/pprof of Go, adjustURL; google/pprof internal/symbolz. */
 #include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "pprof/load.h"
 #include "base/banned.h"
 
 /* The default path is Go's handler for CPU profiles. */
@@ -71,13 +72,30 @@ static int adjust_url(CURLU *u, long *seconds, char **ret, struct err *err)
     return *ret ? 0 : err_nomem(err);
 }
 
-int profile_url_adjust(const char *text, long *seconds, char **ret, struct err *err)
+/* Makes a URL of HOST:PORT/PATH. Returns a new string, or NULL for a word that names a file. */
+static char *add_scheme(const char *source)
 {
-    CURLU *u = curl_url();
+    char *url = NULL;
+    if (strstr(source, "://"))
+        return strdup(source);
+    if (strncmp(source, "file:", 5) == 0 || !strchr(source, ':'))
+        return NULL;
+    return asprintf(&url, "http://%s", source) < 0 ? NULL : url;
+}
+
+int load_url_make(const char *source, long seconds, long timeout, struct load_url *ret, struct err *err)
+{
+    char *text = add_scheme(source), *url = NULL;
+    CURLU *u = text ? curl_url() : NULL;
     int rc = 0;
     if (u && curl_url_set(u, CURLUPART_URL, text, CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK)
-        rc = adjust_url(u, seconds, ret, err);
+        rc = adjust_url(u, &seconds, &url, err);
+    if (url) {
+        ret->url = url;
+        ret->timeout_s = timeout > 0 ? timeout : seconds > 0 ? seconds + seconds / 2 : 60;
+    }
     curl_url_cleanup(u);
+    free(text);
     return rc;
 }
 
@@ -111,7 +129,7 @@ static char *symbol_path(const char *path)
     return asprintf(&ret, "%.*s/%s", (int)n, path, name) < 0 ? NULL : ret;
 }
 
-char *profile_url_symbols(const char *profile_url)
+char *load_url_symbols(const char *profile_url)
 {
     CURLU *u = curl_url();
     char *path = NULL, *symbols_path = NULL, *url = NULL, *ret = NULL;
