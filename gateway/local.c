@@ -156,7 +156,7 @@ static int remove_abandoned(const struct local_address *a, struct err *err)
     return unlink(a->path) == 0 || errno == ENOENT ? 0 : err_sys(err, "cannot remove the old %s", a->path);
 }
 
-static int cannot_listen(const struct local_address *at, struct err *err)
+static int set_listen_error(const struct local_address *at, struct err *err)
 {
     char where[LOCAL_ADDRESS_NAME];
     int why = errno;
@@ -200,10 +200,10 @@ static int bind_and_listen(struct local_listener *l, struct err *err)
     if (!local)
         setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
     if (bind(l->fd, &address.any, size) < 0)
-        return cannot_listen(&l->address, err);
+        return set_listen_error(&l->address, err);
     l->has_socket_file = local;
     if ((local && chmod(l->address.path, 0600) < 0) || listen(l->fd, BACKLOG) < 0)
-        return cannot_listen(&l->address, err);
+        return set_listen_error(&l->address, err);
     return local ? 0 : store_port(l, err);
 }
 

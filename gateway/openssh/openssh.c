@@ -166,7 +166,7 @@ bool openssh_has_ended(struct openssh *o, struct err *reason)
         return false;
     if (o->pid) {
         read_last_log(o);
-        ssh_log_failure(&o->ssh_log, "", &why);
+        ssh_log_explain_end(&o->ssh_log, "", &why);
     } else {
         snprintf(at, sizeof at, " at %s", o->path);
         failure_set(FAILURE_MASTER_ENDED, FAILURE_DETAILS(at), &why);

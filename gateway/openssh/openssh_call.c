@@ -8,6 +8,7 @@
 #include "gateway/openssh/openssh_internal.h"
 #include "base/banned.h"
 
+/* Adds a formatted argument. Like the other functions here, records an error in *failure and returns. */
 __attribute__((format(printf, 3, 4))) static void add_argument(struct strlist *l, struct err *failure,
                                                                const char *fmt, ...)
 {
@@ -75,8 +76,8 @@ static void add_settings(struct strlist *l, const struct ssh_settings *s, struct
         add_argument(l, failure, "-oCompression=%s", s->compress == SSH_COMPRESS_YES ? "yes" : "no");
 }
 
-/* Chooses the settings of our own ssh and of each ssh that it starts for a jump host. They disable the
- * commands and forwardings of the user's configuration, and the question whether to trust a key. */
+/* Chooses the settings of our own ssh and of each ssh that it starts for a jump host. The settings disable
+ * the commands and forwardings of the user's configuration, and ssh's question whether to trust a key. */
 static void choose_fixed_options(const struct ssh_config *config, const struct login_options *options,
                                  bool ask, struct strlist *ret, struct err *failure)
 {
@@ -111,9 +112,9 @@ static void add_configuration(struct buf *b, const char *file, struct err *failu
 /*
  * ssh passes only -F to the ssh of a jump host. So our own file has the options of choose_fixed_options, then
  * the user's configuration: ssh uses the first value of a keyword. The file begins with the host key policy
- * for jump hosts, which only --accept-new sets. The host's own policy must not apply to them: it takes effect
- * in the arguments, which override the file. The file that the user named is copied, because ssh checks the
- * mode of included files. *ret is the path of our own file; the caller frees it.
+ * for jump hosts, which accepts new hosts only with --accept-new. The host's own policy must not apply to
+ * jump hosts, so it is in the arguments, which override the file. The file that the user named is copied,
+ * because ssh checks the mode of included files. *ret is the path of our own file; the caller frees it.
  */
 static int write_configuration(const struct openssh *o, const struct ssh_settings *requested,
                                const struct strlist *settings, char **ret, struct err *err)

@@ -157,7 +157,7 @@ static int wait_ready(struct openssh_login *l, struct err *err)
         openssh_read_output(o);
         watch_agent(l);
         if (ended)
-            return ssh_log_failure(&o->ssh_log, l->server, err);
+            return ssh_log_explain_end(&o->ssh_log, l->server, err);
         if (is_ready(o, l->options->limits.cancel_fd))
             return 0;
         if (clock_process_cpu_ns(o->pid) > LOGIN_CPU_NS)

@@ -183,7 +183,7 @@ bool ssh_log_pop_refusal(struct ssh_log *l, const struct destination *to, char *
 
 /* ---- lines --------------------------------------------------------------------------------------------- */
 
-/* Returns true if the line is a known fact and no complaint. */
+/* Reads the line if it is a known fact. Returns whether it is one. */
 static bool read_fact(struct ssh_log *l, const char *line)
 {
     static const struct {

@@ -84,9 +84,9 @@ int known_hosts_parse(struct known_hosts *k, const char *file, const char *text,
     return 0;
 }
 
-/* Rejects all but regular files, because ssh-keygen would block on a FIFO. ssh-keygen itself handles a
- * dangling link. */
-static int check_readable(const char *path, struct err *err)
+/* Fails for an existing file that is not regular, because ssh-keygen would block on a FIFO. A dangling link
+ * passes: ssh-keygen itself handles it. */
+static int require_regular(const char *path, struct err *err)
 {
     struct stat st;
     return stat(path, &st) < 0 || S_ISREG(st.st_mode)
@@ -101,7 +101,7 @@ static int search_files(const struct strlist *files, const char *name, const str
         /* Skip /dev/null, which users set for "no file": this saves a process for each host. */
         if (!file_exists(files->items[i]) || strcmp(files->items[i], "/dev/null") == 0)
             continue;
-        if (check_readable(files->items[i], err) < 0)
+        if (require_regular(files->items[i], err) < 0)
             return -1;
         const char *argv[] = {"ssh-keygen", "-F", name, "-f", files->items[i], NULL};
         struct proc_result r;
@@ -135,9 +135,9 @@ int known_hosts_find(const struct strlist *files, struct known_name name, const 
 {
     struct known_hosts k = {0};
     char with_port[300];
-    bool other_port = name.port != 0 && name.port != 22;
+    bool nonstandard_port = name.port != 0 && name.port != 22;
     int rc = 0;
-    if (other_port) {
+    if (nonstandard_port) {
         snprintf(with_port, sizeof with_port, "[%s]:%u", name.host, name.port);
         rc = search_files(files, with_port, limits, &k, err);
     }
@@ -145,7 +145,7 @@ int known_hosts_find(const struct strlist *files, struct known_name name, const 
         size_t before = k.n;
         rc = search_files(files, name.host, limits, &k, err);
         for (size_t i = before; i < k.n; i++)
-            k.items[i].portless = other_port;
+            k.items[i].portless = nonstandard_port;
     }
     if (rc < 0)
         known_hosts_release(&k);
@@ -225,7 +225,7 @@ enum known_status known_hosts_compare(const struct known_hosts *k, const struct 
     return strongest;
 }
 
-/* Names the files that exist, else the first one. */
+/* Writes "not in" and the files that exist, else "there is no" and the first one. Returns dst. */
 static char *name_files(const struct strlist *files, char *dst, size_t cap)
 {
     size_t len = 0, n = 0;
