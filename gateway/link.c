@@ -240,14 +240,14 @@ void link_poll_entries(const struct link *l, struct pollfd ret[LINK_POLLS])
     for (size_t i = 1; i < LINK_POLLS; i++)
         ret[i] = (struct pollfd){.fd = -1};
     bool up_waits = l->up.from < l->up.to, down_waits = l->down.from < l->down.to;
-    bool open = l->state == LINK_OPEN;
-    if (open)
+    bool is_open = l->state == LINK_OPEN;
+    if (is_open)
         ret[0].events = (short)((!up_waits && !l->up.source_ended ? POLLIN : 0) | (down_waits ? POLLOUT : 0));
     /* Poll would report the closed peer repeatedly while the remaining data is sent. */
     if (l->peer_closed && !(ret[0].events & POLLIN))
         ret[0].fd = -1;
     if (l->stream)
-        l->stream->type->poll(l->stream, open && !down_waits && !l->down.source_ended,
+        l->stream->type->poll(l->stream, is_open && !down_waits && !l->down.source_ended,
                               l->state == LINK_OPENING || up_waits, &ret[1]);
 }
 

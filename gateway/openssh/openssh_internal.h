@@ -42,7 +42,7 @@ struct openssh_call {
     const struct openssh *o;
     const struct ssh_config *config;
     const struct login_options *options;
-    bool ask; /* the user can answer */
+    bool can_ask; /* the user can answer */
 };
 /* Builds the arguments of the call; *ret begins with "ssh". */
 int openssh_call_arguments(const struct openssh_call *call, struct strlist *ret, struct err *err);

@@ -19,7 +19,7 @@
 /* Servers end a session after a few refusals (sshd: six). This limit is for servers that never end it. */
 #define TRIES_MAX 64
 
-/* An offer and its result. */
+/* An attempt to log in with one key: the offer and its result. */
 struct attempt {
     struct auth *auth;
     struct candidate *candidate;

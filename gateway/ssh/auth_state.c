@@ -104,9 +104,9 @@ char *auth_login_name(const struct auth *a, char dst[AUTH_LOGIN_NAME])
 bool auth_require_user(struct auth *a)
 {
     const struct login_options *options = a->options;
-    bool can = options->ask && !options->ask_keys_only && a->config->login.password_prompts > 0;
-    a->needs_user = a->needs_user || !can;
-    return can;
+    bool can_answer = options->ask && !options->ask_keys_only && a->config->login.password_prompts > 0;
+    a->needs_user = a->needs_user || !can_answer;
+    return can_answer;
 }
 
 int auth_ask(struct auth *a, const struct question *question, struct secret *ret, struct err *err)

@@ -190,9 +190,9 @@ int known_hosts_check_usable(const struct known_hosts *k, struct err *err)
                        err);
 }
 
-/* Compares one line with the key. */
-static enum known_status compare_line(const struct known_key *known, const struct ssh_blob *key,
-                                      const char *type)
+/* Compares the shown key with one known key. */
+static enum known_status compare_known_key(const struct known_key *known, const struct ssh_blob *key,
+                                           const char *type)
 {
     bool equal = ssh_blob_equal(&known->blob, key);
     if (known->marker == KNOWN_MARKER_REVOKED)
@@ -210,18 +210,18 @@ enum known_status known_hosts_compare(const struct known_hosts *k, const struct 
                                       const struct known_key **ret)
 {
     enum known_status strongest = KNOWN_NEW;
-    const struct known_key *line = NULL;
+    const struct known_key *deciding = NULL;
     char type[64];
     ssh_blob_type(key, type, sizeof type);
     for (size_t i = 0; i < k->n; i++) {
-        enum known_status status = compare_line(&k->items[i], key, type);
+        enum known_status status = compare_known_key(&k->items[i], key, type);
         if (status > strongest) {
             strongest = status;
-            line = &k->items[i];
+            deciding = &k->items[i];
         }
     }
     if (ret)
-        *ret = line;
+        *ret = deciding;
     return strongest;
 }
 
@@ -289,23 +289,23 @@ int known_hosts_check(const struct known_hosts *k, const struct ssh_blob *key, c
                       const struct strlist *files, struct err *err)
 {
     char type[64], fingerprint[SSH_FINGERPRINT], name[130], offered[180], location[LOCATION_MAX];
-    const struct known_key *line = NULL;
+    const struct known_key *known = NULL;
     ssh_blob_type(key, type, sizeof type);
     snprintf(name, sizeof name, "%s %s", type, ssh_blob_fingerprint(key, fingerprint));
     failure_offered_key(offered, sizeof offered, name);
-    switch (known_hosts_compare(k, key, &line)) {
+    switch (known_hosts_compare(k, key, &known)) {
     case KNOWN_NEW:
         return refuse_new(k, offered, server, files, err);
     case KNOWN_OTHER_TYPES:
-        return refuse_other(FAILURE_KEY_OF_OTHER_TYPE, line, offered, server, err);
+        return refuse_other(FAILURE_KEY_OF_OTHER_TYPE, known, offered, server, err);
     case KNOWN_CHANGED:
-        return refuse_changed(k, line, offered, server, err);
+        return refuse_changed(k, known, offered, server, err);
     case KNOWN_TRUSTED:
         return 0;
     case KNOWN_REVOKED:
         break;
     }
-    return failure_set(FAILURE_KEY_REVOKED, FAILURE_DETAILS(server, name, name_location(line, location)),
+    return failure_set(FAILURE_KEY_REVOKED, FAILURE_DETAILS(server, name, name_location(known, location)),
                        err);
 }
 
