@@ -1,4 +1,4 @@
-/* A login first waits in the queue of its address (login_queue_enter). If the server is busy, log_in retries
+/* A login first waits in the queue of its server (login_queue_enter). If the server is busy, log_in retries
  * a little later. open_carrier chooses between the user's master connection, libssh2 and our own ssh. */
 #include "gateway/carrier.h"
 
@@ -19,12 +19,13 @@
 #define FIRST_PAUSE_MS 100
 #define UNEXPLAINED_RETRY_MS 3000
 
+/* A carrier that is being opened. */
 struct opening {
     const struct hop *hop;
     const struct ssh_config *config; /* the hop's */
     struct steps steps;
-    struct login login; /* over libssh2 */
-    struct openssh *openssh;
+    struct login login;       /* over libssh2 */
+    struct openssh *openssh;  /* once opened; NULL over libssh2 */
     struct gateway_hop facts; /* the facts about the hop that OpenSSH reports */
 };
 
@@ -138,8 +139,8 @@ static int open_carrier(struct opening *o, struct err *err)
         report_via(o, o->facts.via, "");
         return 0;
     }
-    /* first_hop (gateway.c) skipped the previous hops: for a master connection that is closed now, or because
-     * this hop needs OpenSSH. Only ssh can open the skipped hops. */
+    /* first_hop (gateway.c) skipped the earlier hops, because this hop had a master connection, which is
+     * closed now, or because this hop needs OpenSSH. Only ssh can open the skipped hops. */
     bool earlier_hops_skipped = o->hop->number > 0 && !o->hop->previous;
     if (via == SSH_VIA_OPENSSH || earlier_hops_skipped)
         return use_openssh(o, "", err);

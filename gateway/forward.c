@@ -43,9 +43,9 @@ struct forward {
     bool renewing;
     struct err renewal_error; /* ERR_NONE: success */
 
-    pthread_mutex_t mutex; /* guards the members below */
-    struct connection *ended;
-    bool renewal_ended; /* gateway_renew has returned, and the loop has not noticed it yet */
+    pthread_mutex_t mutex;    /* guards the members below */
+    struct connection *ended; /* the connections to report */
+    bool renewal_ended;       /* gateway_renew has returned, and the loop has not noticed it yet */
     int wake[2];
 };
 enum { POLL_CANCEL, POLL_WAKE, POLL_LOST, POLL_LISTENERS };
@@ -179,21 +179,22 @@ static void *renew_gateway(void *ctx)
     return NULL;
 }
 
-static bool renewal_is_over(struct forward *f)
+/* Joins the thread if gateway_renew has returned. Returns whether it has. */
+static bool finish_renewal(struct forward *f)
 {
     pthread_mutex_lock(&f->mutex);
-    bool over = f->renewal_ended;
+    bool ended = f->renewal_ended;
     f->renewal_ended = false;
     pthread_mutex_unlock(&f->mutex);
-    if (over) {
+    if (ended) {
         pthread_join(f->renewal, NULL);
         f->renewing = false;
     }
-    return over;
+    return ended;
 }
 
-/* Returns -1 if a retry is useless. */
-static int check_renewal(struct forward *f, struct err *err)
+/* Reports the result of a renewal. After a failure schedules a retry, or returns -1 if a retry is useless. */
+static int handle_renewal_result(struct forward *f, struct err *err)
 {
     const struct err *failure = &f->renewal_error;
     if (failure->kind == ERR_NONE) {
@@ -212,14 +213,16 @@ static int check_renewal(struct forward *f, struct err *err)
     return 0;
 }
 
-static int check_session(struct forward *f, struct err *err)
+/* Notices a lost session and its renewal, and starts a renewal when it is due. Returns -1 if a retry is
+ * useless. */
+static int handle_session(struct forward *f, struct err *err)
 {
     if (!f->session_lost && f->polled[POLL_LOST].revents)
         handle_loss(f);
     if (!f->session_lost)
         return 0;
     if (f->renewing)
-        return renewal_is_over(f) ? check_renewal(f, err) : 0;
+        return finish_renewal(f) ? handle_renewal_result(f, err) : 0;
     if (clock_now() < f->next_attempt)
         return 0;
     f->next_attempt = CLOCK_NEVER;
@@ -227,7 +230,7 @@ static int check_session(struct forward *f, struct err *err)
     if (thread_start(&f->renewal, renew_gateway, f, &f->renewal_error) == 0)
         return 0;
     f->renewing = false;
-    return check_renewal(f, err);
+    return handle_renewal_result(f, err);
 }
 
 /* ---- the loop ------------------------------------------------------------------------------------------ */
@@ -271,7 +274,7 @@ static int serve_connections(struct forward *f, struct err *err)
         if (f->polled[POLL_CANCEL].revents)
             return err_set(err, ERR_CANCELLED, "interrupted");
         bool was_lost = f->session_lost;
-        if (check_session(f, err) < 0)
+        if (handle_session(f, err) < 0)
             return -1;
         /* If this pass noticed a loss, accept nothing: connections from just before it wait in the listener
          * for the next session. */

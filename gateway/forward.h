@@ -24,10 +24,10 @@ enum forward_event_kind {
 
 struct forward_event {
     enum forward_event_kind kind;
-    size_t mapping;   /* of a connection: the index of its mapping */
-    const char *from; /* the client, as local_listener_accept names it */
-    uint64_t sent;    /* bytes to the destination */
-    uint64_t received;
+    size_t mapping;    /* the index of the connection's mapping; 0 if the event is of the session */
+    const char *from;  /* the client, as local_listener_accept names it; NULL: the event is of the session */
+    uint64_t sent;     /* bytes to the destination */
+    uint64_t received; /* bytes from the destination */
     int64_t ms; /* FORWARD_CLOSED: the duration of the connection; FORWARD_RECONNECT_FAILED: the time until
                    the next attempt; FORWARD_RECONNECTED: how long the session was lost */
     const struct err *failure; /* why the connection, the session or the reconnect failed; NULL: no failure */

@@ -44,9 +44,9 @@ static struct hop *last_hop(const struct gateway *gw)
     return &gw->hops[gw->n_hops - 1];
 }
 
-/* Returns the first hop to open: the last one to which the user has an open master connection
- * (*ret_has_master) or which our own ssh must reach, because ssh connects through the hops before it itself;
- * else 0. */
+/* Returns the index of the first hop to open. ssh itself connects through the hops before its own. So this is
+ * the last hop that has an open master connection of the user (*ret_has_master) or needs our own ssh; without
+ * such a hop, 0. */
 static size_t first_hop(const struct route *route, const struct login_options *options, bool *ret_has_master)
 {
     for (size_t i = route->n_hops; i-- > 0 && route->via != SSH_VIA_LIBSSH2;) {
@@ -66,7 +66,7 @@ static int open_hop(struct gateway *gw, struct hop *hop, bool last, struct err *
     struct gateway_step step = {.kind = GATEWAY_SHARED, .hop = hop->number};
     struct gateway_hop *hop_facts = &gw->hop_facts[gw->n_hops];
     struct acquired_hub acquired;
-    if (session_pool_get(hop, !last && gw->shared ? gw->shared->sessions : NULL, &hop->sessions, err) < 0)
+    if (session_pool_get(hop, !last && gw->shared ? gw->shared->pools : NULL, &hop->pool, err) < 0)
         return -1;
     gw->n_hops++;
     if (session_pool_acquire_hub(hop, false, &acquired, err) < 0)
@@ -75,7 +75,7 @@ static int open_hop(struct gateway *gw, struct hop *hop, bool last, struct err *
     if (last)
         gw->hub = acquired.hub;
     else
-        session_pool_release_hub(hop->sessions, acquired.hub);
+        session_pool_release_hub(hop->pool, acquired.hub);
     if (acquired.was_open && gw->options.step) {
         snprintf(step.detail, sizeof step.detail, "%s@%s port %u, its session is open", hop_facts->user,
                  hop_facts->address, hop_facts->port);
@@ -84,7 +84,7 @@ static int open_hop(struct gateway *gw, struct hop *hop, bool last, struct err *
     return 0;
 }
 
-static int open_all(struct gateway *gw, struct err *err)
+static int open_route(struct gateway *gw, struct err *err)
 {
     struct carrier none = {0};
     const struct route *route = &gw->route;
@@ -144,7 +144,7 @@ int gateway_open(struct route *route, const struct gateway_options *options, str
     *route = (struct route){0};
     gw->hops = calloc(gw->route.n_hops + 1, sizeof *gw->hops);
     gw->hop_facts = calloc(gw->route.n_hops + 1, sizeof *gw->hop_facts);
-    int rc = gw->hops && gw->hop_facts ? open_all(gw, err) : err_nomem(err);
+    int rc = gw->hops && gw->hop_facts ? open_route(gw, err) : err_nomem(err);
     gw->options.step = NULL;
     if (rc < 0)
         gateway_close(gw);
@@ -160,7 +160,7 @@ void gateway_close(struct gateway *gw)
     if (gw->route.direct)
         hub_stop(gw->hub);
     while (gw->hops && gw->n_hops > 0)
-        session_pool_release(gw->hops[--gw->n_hops].sessions);
+        session_pool_release(gw->hops[--gw->n_hops].pool);
     while (gw->listeners) {
         struct gateway_listener *next = gw->listeners->sibling;
         listener_free(gw->listeners);
@@ -259,14 +259,14 @@ int gateway_listen(struct gateway *gw, const struct destination *to, struct gate
     return 0;
 }
 
-/* Releases the hub if it is no longer usable. Returns whether the gateway still has a hub. The caller locks
- * the mutex. */
-static bool check_hub(struct gateway *gw)
+/* Releases the hub unless it is usable. Returns whether the gateway has a usable hub. The caller locks the
+ * mutex. */
+static bool keep_usable_hub(struct gateway *gw)
 {
     if (!gw->hub || hub_state(gw->hub, NULL) == HUB_USABLE)
         return gw->hub != NULL;
     gw->waiting_listeners = hub_remove_listeners(gw->hub);
-    session_pool_release_hub(last_hop(gw)->sessions, gw->hub);
+    session_pool_release_hub(last_hop(gw)->pool, gw->hub);
     gw->hub = NULL;
     return false;
 }
@@ -279,7 +279,7 @@ int gateway_renew(struct gateway *gw, struct err *err)
     if (gw->route.direct)
         return 0;
     pthread_mutex_lock(&gw->mutex);
-    bool usable = check_hub(gw);
+    bool usable = keep_usable_hub(gw);
     pthread_mutex_unlock(&gw->mutex);
     if (usable)
         return 0;
@@ -288,7 +288,7 @@ int gateway_renew(struct gateway *gw, struct err *err)
     struct hub *hub = acquired.hub;
     pthread_mutex_lock(&gw->mutex);
     if (gw->hub) {
-        session_pool_release_hub(last_hop(gw)->sessions, hub);
+        session_pool_release_hub(last_hop(gw)->pool, hub);
     } else {
         gw->hub = hub;
         hub_add_listeners(hub, gw->waiting_listeners);

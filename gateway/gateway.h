@@ -43,7 +43,7 @@
 struct gateway;
 
 /* The state that the gateways of one run share: sessions to jump hosts, and a limit of concurrent logins at
- * one address. Thread-safe. The shared state must outlive its gateways. */
+ * one server. Thread-safe. The shared state must outlive its gateways. */
 struct gateway_shared;
 int gateway_shared_new(struct gateway_shared **ret, struct err *err);
 void gateway_shared_free(struct gateway_shared *shared);
@@ -85,15 +85,15 @@ int gateway_open(struct route *route, const struct gateway_options *options, str
  * NULL. */
 void gateway_close(struct gateway *gw);
 
-/* Returns the facts about hop i of those that the gateway opened: 0 is the first, the host itself is the
- * last; NULL after the last. A master connection or our own ssh hides the hops before it. Valid until
- * gateway_close. */
+/* Returns the facts about hop i, valid until gateway_close; NULL after the last hop, which is the host
+ * itself. Hop 0 is the first that the gateway opened: the hops through which a master connection or our own
+ * ssh reaches it do not count. */
 const struct gateway_hop *gateway_hop(const struct gateway *gw, size_t i);
 
-/* The end of a forwarded connection. */
+/* How a forwarded connection ended. */
 struct gateway_end {
     uint64_t sent;             /* bytes from the descriptor to the destination */
-    uint64_t received;         /* bytes from the destination */
+    uint64_t received;         /* bytes from the destination to the descriptor */
     const struct err *failure; /* NULL: one of the two ends closed the connection */
 };
 

@@ -150,13 +150,13 @@ static bool fail_broken_links(struct hub *h)
 }
 
 /* Returns the entry of the carrier for poll(2). */
-static struct pollfd carrier_poll(const struct hub *h)
+static struct pollfd carrier_poll_entry(const struct hub *h)
 {
     if (h->carrier_error.kind != ERR_NONE || (!h->session && !h->openssh))
         return (struct pollfd){.fd = -1};
     if (h->openssh)
         return (struct pollfd){.fd = openssh_fd(h->openssh), .events = POLLIN};
-    return session_poll(h->session);
+    return session_poll_entry(h->session);
 }
 
 /* Fills h->polled: the mailbox, the carrier, the listeners, LINK_POLLS for each link. Returns the number of
@@ -171,11 +171,11 @@ static size_t gather_polls(struct hub *h)
     if (array_reserve((void **)&h->polled, &h->cap_polled, need, sizeof *h->polled, NULL) < 0)
         return 0;
     h->polled[0] = (struct pollfd){.fd = h->wake[0], .events = POLLIN};
-    h->polled[1] = carrier_poll(h);
+    h->polled[1] = carrier_poll_entry(h);
     for (const struct gateway_listener *listener = h->listeners; listener; listener = listener->next)
         h->polled[n++] = (struct pollfd){.fd = listener->accept_after ? -1 : listener->fd, .events = POLLIN};
     for (const struct link *l = h->links; l; l = l->next, n += LINK_POLLS)
-        link_poll(l, &h->polled[n]);
+        link_poll_entries(l, &h->polled[n]);
     return n;
 }
 
@@ -242,7 +242,7 @@ static void *run_loop(void *ctx)
             busy = advance_links(h);
         busy = serve_idle(h) || busy;
         check_carrier(h);
-        open_queue_check(h);
+        open_queue_update(h);
         hub_set_idle(h, is_idle(h));
         busy = fail_broken_links(h) || busy;
         if (!busy)

@@ -17,9 +17,9 @@ struct hub {
     struct pollfd *polled;
     size_t cap_polled;
     int64_t next_keepalive;
-    struct err carrier_error; /* the error that ended the carrier; ERR_NONE: it has not ended */
-    const void *opening;      /* session_opening_owner at the last check */
-    int64_t opening_since;    /* when `opening` got this value */
+    struct err carrier_error;  /* the error that ended the carrier; ERR_NONE: it has not ended */
+    const void *opening_owner; /* session_opening_owner at the last check */
+    int64_t opening_since;     /* when `opening_owner` got this value */
     bool stuck;
 
     pthread_mutex_t mutex; /* guards the members below */
@@ -42,18 +42,18 @@ struct hub {
  * the hub must stop. */
 bool hub_read_mailbox(struct hub *h, struct link **ret_new);
 
-/* Sets the state for hub_state. HUB_ENDED is final. */
+/* Sets the state that hub_state returns. HUB_ENDED is final. */
 void hub_set_state(struct hub *h, enum hub_state state, const struct err *why);
-/* Sets the value of hub_is_idle. */
+/* Sets the value that hub_is_idle returns. */
 void hub_set_idle(struct hub *h, bool idle);
 
 /* ---- the queue of openings (open_queue.c) -------------------------------------------------------------- */
 
-/* Fails the waiting links if the opening one blocks them for too long. */
-void open_queue_check(struct hub *h);
+/* Updates opening_owner and `stuck`. Fails the waiting links if the opening one blocks them for too long. */
+void open_queue_update(struct hub *h);
 
-/* Returns the time at which open_queue_check fails the waiting links, which is before their own deadlines.
- * CLOCK_NEVER: no link waits. Sets *ret_opening to the opening link if there is one. */
+/* Returns the time at which open_queue_update fails the waiting links; it is earlier than their own
+ * deadlines. CLOCK_NEVER: no link waits. Sets *ret_opening to the opening link if there is one. */
 int64_t open_queue_deadline(const struct hub *h, const struct link **ret_opening);
 
 #endif

@@ -70,7 +70,8 @@ static void set_state(struct link *l, enum link_state next)
     l->state = next;
 }
 
-/* `why` is NULL if nothing failed, or if the local peer has closed its end. */
+/* Closes the local end and reports the end of the link. `why` is NULL if nothing failed, or if the local peer
+ * has closed its end. */
 static void begin_closing(struct link *l, const struct err *why)
 {
     struct gateway_end end = {.sent = l->up.n_moved, .received = l->down.n_moved, .failure = why};
@@ -106,7 +107,7 @@ static bool advance_opening(struct link *l)
     if (rc == 0)
         return false;
     set_state(l, LINK_OPEN);
-    l->opened = true;
+    l->was_open = true;
     send_reply(l, &(struct err)ERR_INIT);
     return true;
 }
@@ -125,7 +126,7 @@ static ssize_t local_write(struct link *l, const void *p, size_t n)
     return sent >= 0 ? sent : errno == EAGAIN || errno == EINTR ? STREAM_AGAIN : STREAM_BROKEN;
 }
 
-/* Records that the local peer has closed its end, so that the link ends without an error. */
+/* Records that the local peer has closed its end, so that the link ends without an error. Returns -1. */
 static int set_peer_closed(struct link *l)
 {
     l->peer_closed = true;
@@ -213,7 +214,7 @@ bool link_advance(struct link *l)
     case LINK_CLOSING:
         if (l->stream->type->close(l->stream) == 0) {
             /* Wait for an opening in progress without a deadline, because libssh2 cannot cancel it. */
-            if (!l->opened || clock_now() < l->deadline)
+            if (!l->was_open || clock_now() < l->deadline)
                 return false;
             l->stream->type->discard(l->stream);
         }
@@ -233,20 +234,20 @@ bool link_is_reading_session(const struct link *l)
     return l->up.from < l->up.to || (l->down.from == l->down.to && !l->down.source_ended);
 }
 
-void link_poll(const struct link *l, struct pollfd ret[LINK_POLLS])
+void link_poll_entries(const struct link *l, struct pollfd ret[LINK_POLLS])
 {
     ret[0] = (struct pollfd){.fd = l->fd};
     for (size_t i = 1; i < LINK_POLLS; i++)
         ret[i] = (struct pollfd){.fd = -1};
     bool up_waits = l->up.from < l->up.to, down_waits = l->down.from < l->down.to;
-    bool open = l->state == LINK_OPEN;
-    if (open)
+    bool is_open = l->state == LINK_OPEN;
+    if (is_open)
         ret[0].events = (short)((!up_waits && !l->up.source_ended ? POLLIN : 0) | (down_waits ? POLLOUT : 0));
     /* Poll would report the closed peer repeatedly while the remaining data is sent. */
     if (l->peer_closed && !(ret[0].events & POLLIN))
         ret[0].fd = -1;
     if (l->stream)
-        l->stream->type->poll(l->stream, open && !down_waits && !l->down.source_ended,
+        l->stream->type->poll(l->stream, is_open && !down_waits && !l->down.source_ended,
                               l->state == LINK_OPENING || up_waits, &ret[1]);
 }
 

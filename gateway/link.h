@@ -24,6 +24,7 @@ enum link_state {
     LINK_GONE,    /* closed; the hub frees it */
 };
 
+/* One direction of a link: data moves from a source to a sink. */
 struct link_flow {
     char *data;        /* LINK_BUFFER bytes */
     size_t from, to;   /* the unsent bytes are data[from] to data[to - 1] */
@@ -34,11 +35,11 @@ struct link_flow {
 
 struct link {
     struct link *next;
-    int fd;
-    struct destination to; /* an owned copy */
+    int fd;                /* the local end */
+    struct destination to; /* of the stream; an owned copy */
     int64_t deadline;      /* of the opening, later of the closing */
-    bool opened;
-    int reply_fd; /* -1, or the descriptor that receives a struct err when the link opens or fails */
+    bool was_open;         /* the stream is open, or was open before the link began to close */
+    int reply_fd;          /* -1, or the descriptor that receives a struct err when the link opens or fails */
     struct gateway_listener *listener; /* NULL, or the listener that needs the error */
     struct gateway_watch watch;        /* called when the link ends; its function may be NULL */
     struct stream *stream;
@@ -64,12 +65,12 @@ bool link_advance(struct link *l);
  * the error. */
 void link_fail(struct link *l, const struct err *why);
 
-/* Checks whether link_advance makes libssh2 read from the session. */
+/* Checks whether the next link_advance makes libssh2 read from the session's socket. */
 bool link_is_reading_session(const struct link *l);
 
 /* Fill in the link's entries for poll(2), and process their results. */
 #define LINK_POLLS (1 + STREAM_POLLS)
-void link_poll(const struct link *l, struct pollfd ret[LINK_POLLS]);
+void link_poll_entries(const struct link *l, struct pollfd ret[LINK_POLLS]);
 void link_process_polled(struct link *l, const struct pollfd polled[LINK_POLLS]);
 
 #endif

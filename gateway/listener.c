@@ -79,14 +79,14 @@ void listener_set_failure(struct gateway_listener *l, const struct err *why)
 void listener_count_opening(struct gateway_listener *l, int change)
 {
     pthread_mutex_lock(&l->mutex);
-    l->opening += (unsigned)change;
+    l->n_opening += (unsigned)change;
     pthread_mutex_unlock(&l->mutex);
 }
 
 bool gateway_listener_is_opening(struct gateway_listener *l)
 {
     pthread_mutex_lock(&l->mutex);
-    bool is_opening = l->opening > 0;
+    bool is_opening = l->n_opening > 0;
     pthread_mutex_unlock(&l->mutex);
     return is_opening;
 }

@@ -16,8 +16,8 @@ struct gateway_listener {
     struct destination to; /* an owned copy */
     int64_t accept_after;  /* accept(2) failed: the hub does not poll fd before this time; 0: no failure */
     pthread_mutex_t mutex; /* guards the members below, which the hub sets and others read */
-    struct err failure;
-    unsigned opening; /* connections that are still opening */
+    struct err failure;    /* of the last failed connection; ERR_NONE: none */
+    unsigned n_opening;    /* connections that are still opening */
 };
 
 /* Creates the socket at `path` and listens on it. */
@@ -26,8 +26,8 @@ int listener_new(const char *path, const struct destination *to, struct gateway_
 /* Closes the listener, removes its socket and frees it. */
 void listener_free(struct gateway_listener *l);
 
-/* Accepts one connection from this process, and closes connections of other processes. Returns -1 if there is
- * none, and sets accept_after if accept(2) failed. */
+/* Accepts one connection from this process, and closes connections of other processes. Returns its
+ * descriptor, or -1 if there is none or accept(2) failed, and sets accept_after accordingly. */
 int listener_accept(struct gateway_listener *l);
 
 void listener_set_failure(struct gateway_listener *l, const struct err *why);

@@ -156,7 +156,7 @@ static int remove_abandoned(const struct local_address *a, struct err *err)
     return unlink(a->path) == 0 || errno == ENOENT ? 0 : err_sys(err, "cannot remove the old %s", a->path);
 }
 
-static int cannot_listen(const struct local_address *at, struct err *err)
+static int set_listen_error(const struct local_address *at, struct err *err)
 {
     char where[LOCAL_ADDRESS_NAME];
     int why = errno;
@@ -190,21 +190,21 @@ static int bind_and_listen(struct local_listener *l, struct err *err)
 {
     union socket_address address;
     socklen_t size = fill_address(&l->address, &address);
-    bool local = l->address.path[0] != '\0';
-    if (local && remove_abandoned(&l->address, err) < 0)
+    bool is_unix = l->address.path[0] != '\0';
+    if (is_unix && remove_abandoned(&l->address, err) < 0)
         return -1;
     l->fd = fd_socket(address.any.sa_family, err);
     if (l->fd < 0 || fd_set_nonblocking(l->fd, true, err) < 0)
         return -1;
     /* Permit a port whose last connection has closed less than a minute ago. */
-    if (!local)
+    if (!is_unix)
         setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
     if (bind(l->fd, &address.any, size) < 0)
-        return cannot_listen(&l->address, err);
-    l->has_socket_file = local;
-    if ((local && chmod(l->address.path, 0600) < 0) || listen(l->fd, BACKLOG) < 0)
-        return cannot_listen(&l->address, err);
-    return local ? 0 : store_port(l, err);
+        return set_listen_error(&l->address, err);
+    l->has_socket_file = is_unix;
+    if ((is_unix && chmod(l->address.path, 0600) < 0) || listen(l->fd, BACKLOG) < 0)
+        return set_listen_error(&l->address, err);
+    return is_unix ? 0 : store_port(l, err);
 }
 
 int local_listener_open(const struct local_address *at, struct local_listener *ret, struct err *err)

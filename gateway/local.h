@@ -30,11 +30,12 @@ int local_address_parse(const char *text, struct local_address *ret, struct err 
 /* Checks that only local programs can connect to the address. */
 bool local_address_is_private(const struct local_address *a);
 
-/* Writes "127.0.0.1:6060", "[::1]:6060", or the socket's path. */
+/* Writes "127.0.0.1:6060", "[::1]:6060", or the socket's path. Returns dst. */
 #define LOCAL_ADDRESS_NAME 128
 char *local_address_name(const struct local_address *a, char dst[LOCAL_ADDRESS_NAME]);
 
-/* Writes the address that a local client connects to: loopback if the listener is on all interfaces. */
+/* Writes the address that a local client connects to: loopback if the listener is on all interfaces. Returns
+ * dst. */
 char *local_address_client_name(const struct local_address *a, char dst[LOCAL_ADDRESS_NAME]);
 
 struct local_listener {

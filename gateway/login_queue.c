@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* The concurrent logins at one address. With the default MaxStartups, sshd may refuse a login while ten
+/* The most concurrent logins at one server. With the default MaxStartups, sshd may refuse a login while ten
  * others are in progress, and other users log in too. */
 #define LOGINS_MAX 8
 
@@ -17,10 +17,10 @@ struct waiting_login {
     int fd; /* closed when the login may start */
 };
 
-/* The queue of an address. It exists until login_queues_free, because it stores the reduced limit. */
+/* The queue of a server. It exists until login_queues_free, because it stores the reduced limit. */
 struct login_queue {
     struct login_queue *next;
-    char *address;
+    char *server;
     unsigned limit;                /* of concurrent logins */
     unsigned n_active;             /* logins that have started and not ended */
     struct waiting_login *waiting; /* in order of arrival */
@@ -47,7 +47,7 @@ void login_queues_free(struct login_queues *all)
         return;
     while (all->first) {
         struct login_queue *next = all->first->next;
-        free(all->first->address);
+        free(all->first->server);
         free(all->first);
         all->first = next;
     }
@@ -55,18 +55,18 @@ void login_queues_free(struct login_queues *all)
     free(all);
 }
 
-static struct login_queue *find_queue(struct login_queues *all, const char *address)
+static struct login_queue *find_queue(struct login_queues *all, const char *server)
 {
     struct login_queue *q = all->first;
-    while (q && strcmp(q->address, address) != 0)
+    while (q && strcmp(q->server, server) != 0)
         q = q->next;
     return q;
 }
 
-static struct login_queue *add_queue(struct login_queues *all, const char *address)
+static struct login_queue *add_queue(struct login_queues *all, const char *server)
 {
     struct login_queue *q = calloc(1, sizeof *q);
-    if (!q || !(q->address = strdup(address))) {
+    if (!q || !(q->server = strdup(server))) {
         free(q);
         return NULL;
     }
@@ -99,6 +99,7 @@ static int wait_in_queue(struct login_queues *all, struct login_queue *q, const 
     int rc = fd_wait(start_pipe[0], POLLIN, CLOCK_NEVER, cancel_fd, err);
     pthread_mutex_lock(&all->mutex);
     if (rc == 0 || self.fd < 0) {
+        /* The login was admitted just before the wait failed: admit the next one instead. */
         if (rc < 0) {
             q->n_active--;
             admit_waiting(q);
@@ -114,15 +115,15 @@ static int wait_in_queue(struct login_queues *all, struct login_queue *q, const 
     return rc;
 }
 
-int login_queue_enter(struct login_queues *all, const char *address, int cancel_fd, struct err *err)
+int login_queue_enter(struct login_queues *all, const char *server, int cancel_fd, struct err *err)
 {
     int rc = 0, start_pipe[2] = {-1, -1};
     if (!all)
         return 0;
     pthread_mutex_lock(&all->mutex);
-    struct login_queue *q = find_queue(all, address);
+    struct login_queue *q = find_queue(all, server);
     if (!q)
-        q = add_queue(all, address);
+        q = add_queue(all, server);
     if (!q)
         rc = err_nomem(err);
     else if (q->n_active < q->limit)
@@ -134,12 +135,12 @@ int login_queue_enter(struct login_queues *all, const char *address, int cancel_
     return rc;
 }
 
-void login_queue_leave(struct login_queues *all, const char *address, bool server_was_busy)
+void login_queue_leave(struct login_queues *all, const char *server, bool server_was_busy)
 {
     if (!all)
         return;
     pthread_mutex_lock(&all->mutex);
-    struct login_queue *q = find_queue(all, address);
+    struct login_queue *q = find_queue(all, server);
     q->n_active--;
     if (server_was_busy && q->limit > 1)
         q->limit = (q->limit + 1) / 2;

@@ -28,8 +28,8 @@ static int64_t stuck_deadline(const struct hub *h)
 int64_t open_queue_deadline(const struct hub *h, const struct link **ret_opening)
 {
     int64_t end = CLOCK_NEVER;
-    for (const struct link *l = h->links; h->session && h->opening && l; l = l->next) {
-        if (l->stream == h->opening)
+    for (const struct link *l = h->links; h->session && h->opening_owner && l; l = l->next) {
+        if (l->stream == h->opening_owner)
             *ret_opening = l;
         else if (l->state == LINK_OPENING)
             end = clock_min(end, l->deadline - STUCK_SPARE_MS);
@@ -52,18 +52,18 @@ static void fail_waiting(struct hub *h, const struct link *opening)
             link_fail(l, &why);
 }
 
-void open_queue_check(struct hub *h)
+void open_queue_update(struct hub *h)
 {
     const struct link *opening = NULL;
     if (!h->session || h->carrier_error.kind != ERR_NONE)
         return;
-    if (session_opening_owner(h->session) != h->opening) {
-        h->opening = session_opening_owner(h->session);
+    if (session_opening_owner(h->session) != h->opening_owner) {
+        h->opening_owner = session_opening_owner(h->session);
         h->opening_since = clock_now();
         if (h->stuck)
             hub_set_state(h, HUB_USABLE, &(struct err)ERR_INIT);
         h->stuck = false;
     }
-    if (h->opening && !h->stuck && clock_now() >= open_queue_deadline(h, &opening))
+    if (h->opening_owner && !h->stuck && clock_now() >= open_queue_deadline(h, &opening))
         fail_waiting(h, opening);
 }

@@ -19,7 +19,7 @@ struct pooled_session {
     struct pooled_session *next;
     struct hub *hub;
     struct gateway_hop facts;
-    unsigned users;
+    unsigned n_users;
 };
 
 struct session_pool {
@@ -29,7 +29,7 @@ struct session_pool {
 
     pthread_mutex_t mutex; /* guards the members below */
     pthread_cond_t changed;
-    bool opening; /* a caller is opening a session */
+    bool is_opening; /* a caller is opening a session */
     unsigned n_finished_openings;
     struct err last_result;          /* of the last opening; ERR_NONE: success */
     struct pooled_session *sessions; /* newest first */
@@ -161,7 +161,7 @@ void session_pools_free(struct session_pools *all)
 static struct pooled_session *find_usable_session(const struct session_pool *p, bool exclusive)
 {
     struct pooled_session *session = p->sessions;
-    while (session && (hub_state(session->hub, NULL) != HUB_USABLE || (exclusive && session->users > 0)))
+    while (session && (hub_state(session->hub, NULL) != HUB_USABLE || (exclusive && session->n_users > 0)))
         session = session->next;
     return session;
 }
@@ -172,7 +172,7 @@ static void drop_dead_sessions(struct session_pool *p)
     for (struct pooled_session **at = &p->sessions; *at;) {
         enum hub_state state = hub_state((*at)->hub, NULL);
         bool useless = state == HUB_ENDED || (state == HUB_STUCK && hub_is_idle((*at)->hub));
-        if (useless && (*at)->users == 0)
+        if (useless && (*at)->n_users == 0)
             drop_session(p, at);
         else
             at = &(*at)->next;
@@ -197,7 +197,7 @@ static int start_session(const struct hop *hop, struct pooled_session **ret, str
 /* Opens another session. Call it with the mutex locked; it unlocks the mutex while opening. */
 static int add_session(const struct hop *hop, struct err *err)
 {
-    struct session_pool *p = hop->sessions;
+    struct session_pool *p = hop->pool;
     struct pooled_session *session = NULL;
     struct err why = ERR_INIT;
     drop_dead_sessions(p);
@@ -206,11 +206,11 @@ static int add_session(const struct hop *hop, struct err *err)
         snprintf(number, sizeof number, "%zu", p->n_sessions);
         return failure_set(FAILURE_ALL_SESSIONS_STUCK, FAILURE_DETAILS(number), err);
     }
-    p->opening = true;
+    p->is_opening = true;
     pthread_mutex_unlock(&p->mutex);
     int rc = start_session(hop, &session, &why);
     pthread_mutex_lock(&p->mutex);
-    p->opening = false;
+    p->is_opening = false;
     p->n_finished_openings++;
     p->last_result = why;
     pthread_cond_broadcast(&p->changed);
@@ -228,7 +228,7 @@ static int add_session(const struct hop *hop, struct err *err)
 static int wait_for_opening(struct session_pool *p, struct err *err)
 {
     unsigned before = p->n_finished_openings;
-    while (p->opening && p->n_finished_openings == before)
+    while (p->is_opening && p->n_finished_openings == before)
         pthread_cond_wait(&p->changed, &p->mutex);
     if (p->last_result.kind == ERR_NONE)
         return 0;
@@ -238,18 +238,18 @@ static int wait_for_opening(struct session_pool *p, struct err *err)
 
 int session_pool_acquire_hub(const struct hop *hop, bool exclusive, struct acquired_hub *ret, struct err *err)
 {
-    struct session_pool *p = hop->sessions;
+    struct session_pool *p = hop->pool;
     struct pooled_session *session;
     struct err why = ERR_INIT;
     bool opened_here = false;
     int rc = 0;
     pthread_mutex_lock(&p->mutex);
     while (!(session = find_usable_session(p, exclusive)) && rc == 0) {
-        opened_here = !p->opening;
-        rc = p->opening ? wait_for_opening(p, &why) : add_session(hop, &why);
+        opened_here = !p->is_opening;
+        rc = p->is_opening ? wait_for_opening(p, &why) : add_session(hop, &why);
     }
     if (rc == 0) {
-        session->users++;
+        session->n_users++;
         *ret = (struct acquired_hub){.hub = session->hub, .facts = &session->facts, .was_open = !opened_here};
     }
     pthread_mutex_unlock(&p->mutex);
@@ -263,7 +263,7 @@ void session_pool_release_hub(struct session_pool *p, struct hub *hub)
     pthread_mutex_lock(&p->mutex);
     for (struct pooled_session *session = p->sessions; session; session = session->next)
         if (session->hub == hub)
-            session->users--;
+            session->n_users--;
     pthread_mutex_unlock(&p->mutex);
 }
 
@@ -282,7 +282,7 @@ int session_pool_dial(const struct hop *hop, const struct destination *to, int *
         int rc = hub_dial(hub, to, hop->options->limits.cancel_fd, ret_fd, &why);
         bool ended = hub_state(hub, NULL) == HUB_ENDED;
         exclusive = exclusive || hub_state(hub, NULL) == HUB_STUCK;
-        session_pool_release_hub(hop->sessions, hub);
+        session_pool_release_hub(hop->pool, hub);
         if (rc == 0)
             return 0;
         /* Give up after a second lost session: this dial may be the reason. */

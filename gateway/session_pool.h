@@ -13,7 +13,7 @@
 /* The session pools that gateways share, one for each configuration of a hop. Thread-safe. */
 struct session_pools;
 int session_pools_new(struct session_pools **ret, struct err *err);
-/* Ends their sessions. The gateways must be closed. Accepts NULL. */
+/* Frees the pools and ends their sessions. Close all gateways first. Accepts NULL. */
 void session_pools_free(struct session_pools *all);
 
 struct session_pool;

@@ -8,7 +8,7 @@
 
 struct gateway_shared {
     struct login_queues *queues;
-    struct session_pools *sessions; /* to jump hosts */
+    struct session_pools *pools; /* of jump hosts */
 };
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-/* Finds the host name of the last entry of ProxyJump, from which the target is reached. */
+/* Sets t->jump to the host name of the last entry of ProxyJump, the host that connects to the target. */
 static int find_jump(struct tokens *t, const char *jumps, struct err *err)
 {
     struct address a = {0};
@@ -25,8 +25,8 @@ static int find_jump(struct tokens *t, const char *jumps, struct err *err)
     return 0;
 }
 
-/* Computes %C, which is the SHA-1 of %l%h%p%r, since OpenSSH 9.6 of %l%h%p%r%j. */
-static int find_hash(struct tokens *t, bool with_jump, struct err *err)
+/* Computes %C: the SHA-1 of %l%h%p%r, or of %l%h%p%r%j since OpenSSH 9.6. */
+static int compute_hash(struct tokens *t, bool with_jump, struct err *err)
 {
     unsigned char digest[20];
     struct buf b = BUF_INIT(8192);
@@ -61,7 +61,7 @@ int tokens_init(struct tokens *t, const struct ssh_config *c, const char *origin
         return err_nomem(err);
     if (find_jump(t, c->connect.jump, err) < 0)
         return -1;
-    return find_hash(t, hash_includes_jump, err);
+    return compute_hash(t, hash_includes_jump, err);
 }
 
 void tokens_release(struct tokens *t)

@@ -23,9 +23,9 @@ struct askpass {
 
     /*
      * This ssh puts "(user@host) " before a server's question. OpenSSH before 8.5 does not, so a server can
-     * imitate ssh's question for a passphrase and would receive the passphrase from the keyring. So for an
-     * older ssh the user must answer each question, which shows the host's name, unless servers cannot ask at
-     * all (options->ask_keys_only). Set this before askpass_serve.
+     * imitate ssh's question for a passphrase and would receive the passphrase from the keyring. So the
+     * keyring answers no question of an older ssh, unless servers cannot ask at all (options->ask_keys_only):
+     * the user must answer, and the question shows the host's name. Set this before askpass_serve.
      */
     bool marks_server_prompts;
 

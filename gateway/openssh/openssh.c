@@ -156,7 +156,7 @@ static void read_last_log(struct openssh *o)
 bool openssh_has_ended(struct openssh *o, struct err *reason)
 {
     struct err why = ERR_INIT;
-    char at[sizeof why.msg];
+    char where[sizeof why.msg];
     openssh_read_output(o);
     if (o->pid && cpu_budget_is_exceeded(&o->cpu, clock_process_cpu_ns(o->pid))) {
         failure_set(FAILURE_SESSION_FLOODED, FAILURE_DETAILS("the SSH session was ended"), reason);
@@ -166,10 +166,10 @@ bool openssh_has_ended(struct openssh *o, struct err *reason)
         return false;
     if (o->pid) {
         read_last_log(o);
-        ssh_log_failure(&o->ssh_log, "", &why);
+        ssh_log_explain_end(&o->ssh_log, "", &why);
     } else {
-        snprintf(at, sizeof at, " at %s", o->path);
-        failure_set(FAILURE_MASTER_ENDED, FAILURE_DETAILS(at), &why);
+        snprintf(where, sizeof where, " at %s", o->path);
+        failure_set(FAILURE_MASTER_ENDED, FAILURE_DETAILS(where), &why);
     }
     failure_set(FAILURE_SESSION_LOST_BECAUSE, FAILURE_DETAILS(why.msg), reason);
     return true;

@@ -8,6 +8,7 @@
 #include "gateway/openssh/openssh_internal.h"
 #include "base/banned.h"
 
+/* Adds a formatted argument. Like the other functions here, records an error in *failure and returns. */
 __attribute__((format(printf, 3, 4))) static void add_argument(struct strlist *l, struct err *failure,
                                                                const char *fmt, ...)
 {
@@ -75,10 +76,10 @@ static void add_settings(struct strlist *l, const struct ssh_settings *s, struct
         add_argument(l, failure, "-oCompression=%s", s->compress == SSH_COMPRESS_YES ? "yes" : "no");
 }
 
-/* Chooses the settings of our own ssh and of each ssh that it starts for a jump host. They disable the
- * commands and forwardings of the user's configuration, and the question whether to trust a key. */
+/* Chooses the settings of our own ssh and of each ssh that it starts for a jump host. The settings disable
+ * the commands and forwardings of the user's configuration, and ssh's question whether to trust a key. */
 static void choose_fixed_options(const struct ssh_config *config, const struct login_options *options,
-                                 bool ask, struct strlist *ret, struct err *failure)
+                                 bool can_ask, struct strlist *ret, struct err *failure)
 {
     static const char *const fixed[] = {"ControlPersist=no",       "ForkAfterAuthentication=no",
                                         "RemoteCommand=none",      "PermitLocalCommand=no",
@@ -90,7 +91,7 @@ static void choose_fixed_options(const struct ssh_config *config, const struct l
         add_argument(ret, failure, "%s", fixed[i]);
     add_argument(ret, failure, "StrictHostKeyChecking=%s",
                  config->host_key.policy == HOST_KEY_ACCEPT_NEW ? "accept-new" : "yes");
-    if (!ask)
+    if (!can_ask)
         add_argument(ret, failure, "BatchMode=yes");
     /* With an askpass that gives no answer, ssh would send an empty password to the server. */
     if (options->ask_keys_only) {
@@ -111,14 +112,14 @@ static void add_configuration(struct buf *b, const char *file, struct err *failu
 /*
  * ssh passes only -F to the ssh of a jump host. So our own file has the options of choose_fixed_options, then
  * the user's configuration: ssh uses the first value of a keyword. The file begins with the host key policy
- * for jump hosts, which only --accept-new sets. The host's own policy must not apply to them: it takes effect
- * in the arguments, which override the file. The file that the user named is copied, because ssh checks the
- * mode of included files. *ret is the path of our own file; the caller frees it.
+ * for jump hosts, which accepts new hosts only with --accept-new. The host's own policy must not apply to
+ * jump hosts, so it is in the arguments, which override the file. The file that the user named is copied,
+ * because ssh checks the mode of included files. *ret is the path of our own file; the caller frees it.
  */
 static int write_configuration(const struct openssh *o, const struct ssh_settings *requested,
                                const struct strlist *settings, char **ret, struct err *err)
 {
-    struct buf b = BUF_INIT(1 << 20), user = BUF_INIT(1 << 20);
+    struct buf b = BUF_INIT(1 << 20), user_file = BUF_INIT(1 << 20);
     struct err failure = ERR_INIT;
     int fd = -1, rc = -1;
     char *path = file_join(o->directory, "config");
@@ -126,17 +127,17 @@ static int write_configuration(const struct openssh *o, const struct ssh_setting
     for (size_t i = 0; i < settings->n; i++)
         buf_addf(&b, "    %s\n", settings->items[i]);
     buf_adds(&b, "Host *\n");
-    add_configuration(&user, requested->config, &failure);
-    buf_add(&b, buf_str(&user), user.len);
+    add_configuration(&user_file, requested->config, &failure);
+    buf_add(&b, buf_str(&user_file), user_file.len);
     if (failure.kind != ERR_NONE)
         *err = failure;
     else if (!path)
         err_nomem(err);
-    else if (buf_check(&user, "ssh's configuration", err) == 0 &&
+    else if (buf_check(&user_file, "ssh's configuration", err) == 0 &&
              buf_check(&b, "ssh's configuration", err) == 0 && (fd = file_create(path, err)) >= 0)
         rc = fd_write_all(fd, b.data, b.len, err);
     fd_close(&fd);
-    buf_release(&user);
+    buf_release(&user_file);
     buf_release(&b);
     if (rc == 0)
         *ret = path;
@@ -168,7 +169,7 @@ int openssh_call_arguments(const struct openssh_call *call, struct strlist *ret,
     const struct login_options *options = call->options;
     struct err failure = ERR_INIT;
     struct strlist settings = {0};
-    choose_fixed_options(config, options, call->ask, &settings, &failure);
+    choose_fixed_options(config, options, call->can_ask, &settings, &failure);
     add_argument(ret, &failure, "ssh");
     add_argument(ret, &failure, "-v");
     add_argument(ret, &failure, "-E");

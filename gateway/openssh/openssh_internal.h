@@ -42,7 +42,7 @@ struct openssh_call {
     const struct openssh *o;
     const struct ssh_config *config;
     const struct login_options *options;
-    bool ask; /* the user can answer */
+    bool can_ask; /* the user can answer */
 };
 /* Builds the arguments of the call; *ret begins with "ssh". */
 int openssh_call_arguments(const struct openssh_call *call, struct strlist *ret, struct err *err);
@@ -50,7 +50,7 @@ int openssh_call_arguments(const struct openssh_call *call, struct strlist *ret,
 /* Reads new bytes of the log and of standard error. */
 void openssh_read_output(struct openssh *o);
 
-/* Checks whether the master has closed our control connection. */
+/* Reads the master's answers to alive checks, and checks whether it has closed our control connection. */
 bool openssh_is_disconnected(struct openssh *o);
 
 /* Sends an alive check. The master has answered it when o->checks_answered reaches the returned number. */

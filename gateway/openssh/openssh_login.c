@@ -46,14 +46,14 @@ static int open_log(struct openssh *o, struct err *err)
     return rc;
 }
 
-static int start_ssh(struct openssh *o, const struct strlist *arguments, const struct askpass *ask,
+static int start_ssh(struct openssh *o, const struct strlist *arguments, const struct askpass *askpass,
                      struct err *err)
 {
     int rc = -1, stderr_fd[2] = {-1, -1};
     char *program = NULL;
     const char **argv = calloc(arguments->n + 1, sizeof *argv);
     /* Without askpass, ssh must not read from the terminal, because it is in a background process group. */
-    if (!argv || asprintf(&program, "SSH_ASKPASS=%s", ask->program ? ask->program : "false") < 0) {
+    if (!argv || asprintf(&program, "SSH_ASKPASS=%s", askpass->program ? askpass->program : "false") < 0) {
         free(argv);
         return err_nomem(err);
     }
@@ -92,7 +92,7 @@ static bool is_ready(struct openssh *o, int cancel_fd)
 struct openssh_login {
     struct openssh *o;
     const struct login_options *options;
-    struct askpass ask;
+    struct askpass askpass;
     char server[300];
     int64_t since, deadline;
     int64_t touch_since; /* when ssh began to wait for a touch of a key; 0: it does not wait */
@@ -105,8 +105,8 @@ static int serve_question(struct openssh_login *l, bool asked, bool touched, str
 {
     int64_t since = clock_now();
     char byte;
-    if (touched && recv(l->ask.touch_fd, &byte, 1, MSG_DONTWAIT) == 0) {
-        fd_close(&l->ask.touch_fd);
+    if (touched && recv(l->askpass.touch_fd, &byte, 1, MSG_DONTWAIT) == 0) {
+        fd_close(&l->askpass.touch_fd);
         l->deadline += since - l->touch_since;
         l->touch_since = 0;
     }
@@ -114,10 +114,10 @@ static int serve_question(struct openssh_login *l, bool asked, bool touched, str
         return 0;
     /* ssh logged its version before its question. */
     openssh_read_output(l->o);
-    l->ask.marks_server_prompts = ssh_log_marks_server_prompts(&l->o->ssh_log);
-    if (askpass_serve(&l->ask, l->options, err) < 0)
+    l->askpass.marks_server_prompts = ssh_log_marks_server_prompts(&l->o->ssh_log);
+    if (askpass_serve(&l->askpass, l->options, err) < 0)
         return -1;
-    if (l->ask.touch_fd >= 0 && !l->touch_since)
+    if (l->askpass.touch_fd >= 0 && !l->touch_since)
         l->touch_since = since;
     l->deadline += clock_now() - since;
     return 0;
@@ -135,10 +135,10 @@ static void watch_agent(struct openssh_login *l)
 
 static int64_t find_deadline(const struct openssh_login *l)
 {
-    int64_t ask = l->options->ask ? l->options->ask_ms : 0;
-    if (l->touch_since && ask)
-        return l->touch_since + ask;
-    return l->agent_since && l->agent_since + ask > l->deadline ? l->agent_since + ask : l->deadline;
+    int64_t ask_ms = l->options->ask ? l->options->ask_ms : 0;
+    if (l->touch_since && ask_ms)
+        return l->touch_since + ask_ms;
+    return l->agent_since && l->agent_since + ask_ms > l->deadline ? l->agent_since + ask_ms : l->deadline;
 }
 
 static int set_delay_error(const struct openssh_login *l, struct err *err)
@@ -157,7 +157,7 @@ static int wait_ready(struct openssh_login *l, struct err *err)
         openssh_read_output(o);
         watch_agent(l);
         if (ended)
-            return ssh_log_failure(&o->ssh_log, l->server, err);
+            return ssh_log_explain_end(&o->ssh_log, l->server, err);
         if (is_ready(o, l->options->limits.cancel_fd))
             return 0;
         if (clock_process_cpu_ns(o->pid) > LOGIN_CPU_NS)
@@ -165,8 +165,8 @@ static int wait_ready(struct openssh_login *l, struct err *err)
         if (clock_now() > find_deadline(l))
             return set_delay_error(l, err);
         struct pollfd fds[] = {{.fd = l->options->limits.cancel_fd, .events = POLLIN},
-                               {.fd = l->ask.listener, .events = POLLIN},
-                               {.fd = l->ask.touch_fd, .events = POLLIN},
+                               {.fd = l->askpass.listener, .events = POLLIN},
+                               {.fd = l->askpass.touch_fd, .events = POLLIN},
                                {.fd = o->log_fd, .events = POLLIN},
                                {.fd = o->stderr_fd, .events = POLLIN}};
         if (poll(fds, sizeof fds / sizeof *fds, READY_CHECK_MS) <= 0)
@@ -192,26 +192,28 @@ static int prepare_files(struct openssh_login *l, struct err *err)
         return 0;
     if (reaper_start(&o->reaper, o->directory, l->options->askpass, err) < 0)
         return -1;
-    return askpass_init(&l->ask, o->directory, l->options->askpass, err);
+    return askpass_init(&l->askpass, o->directory, l->options->askpass, err);
 }
 
 static int log_in(struct openssh_login *l, const struct ssh_config *config, struct err *err)
 {
     struct strlist arguments = {0};
-    int64_t step = l->options->limits.step_timeout_ms;
+    int64_t step_ms = l->options->limits.step_timeout_ms;
     int rc = prepare_files(l, err);
-    const struct openssh_call call = {
-        .o = l->o, .config = config, .options = l->options, .ask = l->options->ask && l->ask.listener >= 0};
+    const struct openssh_call call = {.o = l->o,
+                                      .config = config,
+                                      .options = l->options,
+                                      .can_ask = l->options->ask && l->askpass.listener >= 0};
     if (rc == 0)
         rc = openssh_call_arguments(&call, &arguments, err);
     if (rc == 0)
-        rc = start_ssh(l->o, &arguments, &l->ask, err);
+        rc = start_ssh(l->o, &arguments, &l->askpass, err);
     strlist_release(&arguments);
     if (rc < 0)
         return -1;
     /* The limit is two steps, because ssh itself applies the connect timeout to the first. */
     l->since = clock_now();
-    l->deadline = clock_deadline(2 * step);
+    l->deadline = clock_deadline(2 * step_ms);
     return wait_ready(l, err);
 }
 
@@ -226,7 +228,7 @@ static void add_missing_reason(const struct err *missing_reason, struct err *err
 int openssh_start(const struct ssh_config *config, const struct login_options *options,
                   struct gateway_hop *hop, struct openssh **ret, struct err *err)
 {
-    struct openssh_login login = {.options = options, .ask = {.listener = -1, .touch_fd = -1}};
+    struct openssh_login login = {.options = options, .askpass = {.listener = -1, .touch_fd = -1}};
     login.o = openssh_new(err);
     if (!login.o)
         return -1;
@@ -235,10 +237,10 @@ int openssh_start(const struct ssh_config *config, const struct login_options *o
     int rc = log_in(&login, config, err);
     ssh_log_describe(&login.o->ssh_log, hop);
     ssh_log_drop_complaints(&login.o->ssh_log);
-    askpass_report_login(&login.ask, options, rc == 0);
+    askpass_report_login(&login.askpass, options, rc == 0);
     if (rc < 0)
-        add_missing_reason(&login.ask.missing_reason, err);
-    askpass_release(&login.ask);
+        add_missing_reason(&login.askpass.missing_reason, err);
+    askpass_release(&login.askpass);
     if (rc < 0)
         openssh_close(login.o);
     else

@@ -77,17 +77,17 @@ static void read_authenticated(struct ssh_log *l, const char *rest)
     copy_printable(l->accepted_method, sizeof l->accepted_method, method + 8, strcspn(method + 8, "\""));
 }
 
-static void read_method(struct ssh_log *l, const char *rest)
+static void read_latest_method(struct ssh_log *l, const char *rest)
 {
     copy_printable(l->latest_method, sizeof l->latest_method, rest, strlen(rest));
 }
 
-static void read_key(struct ssh_log *l, const char *rest)
+static void read_accepted_key(struct ssh_log *l, const char *rest)
 {
     copy_printable(l->accepted_key, sizeof l->accepted_key, rest, strlen(rest));
 }
 
-static void read_methods(struct ssh_log *l, const char *rest)
+static void read_allowed_methods(struct ssh_log *l, const char *rest)
 {
     copy_printable(l->methods, sizeof l->methods, rest, strlen(rest));
 }
@@ -95,7 +95,7 @@ static void read_methods(struct ssh_log *l, const char *rest)
 /* ---- channels ------------------------------------------------------------------------------------------ */
 
 /* Rewrites "HOST:PORT" as "HOST port PORT", like the names of destinations. */
-static void read_tcp(struct ssh_log *l, const char *rest)
+static void read_tcp_destination(struct ssh_log *l, const char *rest)
 {
     const char *colon = strrchr(rest, ':');
     if (colon)
@@ -104,7 +104,7 @@ static void read_tcp(struct ssh_log *l, const char *rest)
 }
 
 /* "port -2 forwarding to PATH port -2 requested." */
-static void read_unix(struct ssh_log *l, const char *rest)
+static void read_unix_destination(struct ssh_log *l, const char *rest)
 {
     const char *to = strstr(rest, " forwarding to "), *end = strstr(rest, " port -2 requested.");
     if (to && end && end > to)
@@ -183,7 +183,7 @@ bool ssh_log_pop_refusal(struct ssh_log *l, const struct destination *to, char *
 
 /* ---- lines --------------------------------------------------------------------------------------------- */
 
-/* Returns true if the line is a known fact and no complaint. */
+/* Reads the line if it is a known fact. Returns whether it is one. */
 static bool read_fact(struct ssh_log *l, const char *line)
 {
     static const struct {
@@ -197,12 +197,12 @@ static bool read_fact(struct ssh_log *l, const char *line)
         {"debug1: Server host key: ", read_host_key},
         {"Warning: Permanently added '", read_new_host_key},
         {"Failed to add the host to the list of known hosts", read_new_host_key},
-        {"debug1: Next authentication method: ", read_method},
-        {"debug1: Server accepts key: ", read_key},
-        {"debug1: Authentications that can continue: ", read_methods},
+        {"debug1: Next authentication method: ", read_latest_method},
+        {"debug1: Server accepts key: ", read_accepted_key},
+        {"debug1: Authentications that can continue: ", read_allowed_methods},
         {"Authenticated to ", read_authenticated},
-        {"debug1: channel_connect_stdio_fwd: ", read_tcp},
-        {"debug1: Connection to ", read_unix},
+        {"debug1: channel_connect_stdio_fwd: ", read_tcp_destination},
+        {"debug1: Connection to ", read_unix_destination},
         {"debug1: channel ", read_new_channel},
         {"debug2: channels.c:channel_input_open_confirmation()", read_confirmation},
         {"channel ", read_refusal},

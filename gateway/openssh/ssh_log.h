@@ -69,15 +69,16 @@ bool ssh_log_marks_server_prompts(const struct ssh_log *l);
  * user first and does not report the answer. */
 bool ssh_log_is_awaiting_agent(const struct ssh_log *l);
 
-/* Sets the reason why ssh is not ready after `ms` milliseconds, from the log (ERR_TIMEOUT). Returns -1. */
+/* Sets the error of an ssh that is not ready after `ms` milliseconds, from the log (ERR_TIMEOUT). Returns -1.
+ */
 int ssh_log_explain_delay(const struct ssh_log *l, int64_t ms, struct err *err);
 
 /*
- * Sets the reason why ssh has ended, without the host's name except for ERR_HOST_KEY; `where` is that name.
- * ERR_DENIED: the server, or a server on the route, refused the login or supports no common cipher. ERR_BUSY:
- * it closed the connection before any authentication, as busy servers do. Returns -1.
+ * Sets the error of an ended ssh, from the log. Only the message of ERR_HOST_KEY has the host's name,
+ * `where`. ERR_DENIED: the server, or a server on the route, refused the login or supports no common cipher.
+ * ERR_BUSY: such a server closed the connection before any authentication, as busy servers do. Returns -1.
  */
-int ssh_log_failure(const struct ssh_log *l, const char *where, struct err *err);
+int ssh_log_explain_end(const struct ssh_log *l, const char *where, struct err *err);
 
 /* Drops the complaints so far, because ssh succeeded in spite of them. */
 void ssh_log_drop_complaints(struct ssh_log *l);

@@ -46,9 +46,10 @@ static char *name_host_on_route(const struct ssh_log_complaints *c, char *dst, s
     return dst;
 }
 
-/* `offered` is the key that the server offered, "" if it is unknown. */
-static int host_key_failure(const struct ssh_log_complaints *c, const char *where, const char *offered,
-                            struct err *err)
+/* Sets the error of a refused host key. `where` is the host's name. `offered` is the key that the server
+ * offered, "" if it is unknown. */
+static int set_host_key_error(const struct ssh_log_complaints *c, const char *where, const char *offered,
+                              struct err *err)
 {
     const char *file = find_complaint(c, "Offending "), *unknown = find_complaint(c, "host key is known for");
     char offer[200], quoted[SSH_LOG_LINE + 20] = "";
@@ -67,17 +68,17 @@ static int host_key_failure(const struct ssh_log_complaints *c, const char *wher
     return failure_set(FAILURE_KEY_UNKNOWN_TO_SSH, FAILURE_DETAILS(where, offer, quoted, fingerprint), err);
 }
 
-static int host_key_refused(const struct ssh_log *l, enum ssh_log_source source, const char *where,
+static int explain_host_key(const struct ssh_log *l, enum ssh_log_source source, const char *where,
                             struct err *err)
 {
     char offered[160] = "a key that ssh did not name", name[300];
     const struct ssh_log_complaints *c = &l->complaints[source];
     /* The key in the log is that of the target, not of a host on the route. */
     if (source == SSH_STDERR)
-        return host_key_failure(c, name_host_on_route(c, name, sizeof name), "", err);
+        return set_host_key_error(c, name_host_on_route(c, name, sizeof name), "", err);
     if (l->host_key[0])
         snprintf(offered, sizeof offered, "%s %s", l->host_key_type, l->host_key);
-    return host_key_failure(c, where, offered, err);
+    return set_host_key_error(c, where, offered, err);
 }
 
 /* ---- other reasons ------------------------------------------------------------------------------------- */
@@ -192,7 +193,7 @@ static int set_target_error(const struct ssh_log *l, const struct reason *r, con
                : -1;
 }
 
-int ssh_log_failure(const struct ssh_log *l, const char *where, struct err *err)
+int ssh_log_explain_end(const struct ssh_log *l, const char *where, struct err *err)
 {
     const struct ssh_log_complaints *own = &l->complaints[SSH_LOG], *route = &l->complaints[SSH_STDERR];
     const char *line = NULL, *ignored = NULL;
@@ -200,12 +201,12 @@ int ssh_log_failure(const struct ssh_log *l, const char *where, struct err *err)
     if (own->n == 0 && !l->version[0])
         own = route;
     if (find_complaint(own, "Host key verification failed"))
-        return host_key_refused(l, own == route ? SSH_STDERR : SSH_LOG, where, err);
+        return explain_host_key(l, own == route ? SSH_STDERR : SSH_LOG, where, err);
     const struct reason *r = find_reason(own, &line);
     if (r && r->origin != FROM_EITHER)
         return set_target_error(l, r, line, err);
     if (find_complaint(route, "Host key verification failed"))
-        return host_key_refused(l, SSH_STDERR, where, err);
+        return explain_host_key(l, SSH_STDERR, where, err);
     /* After the target sent its version, an unknown line of standard error is a login banner, not a cause. */
     if (route->n > 0 && (r || own->n == 0) && (!l->banner[0] || find_reason(route, &ignored)))
         return quote_route(l, err);

@@ -114,10 +114,10 @@ static int set_refusal(struct auth *a, struct err *err)
         buf_addf(&b, "the server accepts only %s", a->methods);
     if (a->skipped.len)
         buf_addf(&b, "; not offered: %s", buf_str(&a->skipped));
-    enum failure f = a->needs_user           ? FAILURE_LOGIN_NEEDS_USER
-                     : !tried && allows_keys ? FAILURE_LOGIN_WITHOUT_KEY
-                     : a->keys_refused > 0   ? FAILURE_LOGIN_KEYS_REFUSED
-                                             : FAILURE_LOGIN_REFUSED;
+    enum failure f = a->needs_user             ? FAILURE_LOGIN_NEEDS_USER
+                     : !tried && allows_keys   ? FAILURE_LOGIN_WITHOUT_KEY
+                     : a->n_refused_offers > 0 ? FAILURE_LOGIN_KEYS_REFUSED
+                                               : FAILURE_LOGIN_REFUSED;
     failure_set(f, FAILURE_DETAILS(session_facts(a->session)->user, buf_str(&b)), err);
     buf_release(&b);
     return -1;

@@ -80,7 +80,7 @@ static int load_files(struct auth *a, struct auth_keys *k, struct err *err)
             auth_record_refused(a, "key", f.path, why.msg);
             continue;
         }
-        f.in_agent = find_in_agent(k, &f.key.blob);
+        f.agent_key = find_in_agent(k, &f.key.blob);
         k->files[k->n_files++] = f;
     }
     return 0;
@@ -140,7 +140,7 @@ static void add_certificates(struct auth *a, struct auth_keys *k)
 static bool is_configured(const struct auth_keys *k, const struct agent_key *key)
 {
     for (size_t i = 0; i < k->n_files; i++)
-        if (k->files[i].in_agent == key)
+        if (k->files[i].agent_key == key)
             return true;
     return false;
 }
@@ -166,9 +166,9 @@ static void add_keys(struct auth *a, struct auth_keys *k)
     for (size_t i = 0; i < k->n_files; i++) {
         struct file_key *f = &k->files[i];
         struct candidate c = {.file = f, .offer = f->key.blob.n ? &f->key.blob : NULL, .key = &f->key.blob};
-        if (f->key.is_private_absent && !f->in_agent)
+        if (f->key.is_private_absent && !f->agent_key)
             record_missing_private(a, f, &c);
-        else if (!f->in_agent)
+        else if (!f->agent_key)
             add_candidate(k, c);
     }
 }
@@ -189,18 +189,14 @@ int auth_keys_collect(struct auth *a, struct err *err)
     return 0;
 }
 
-static void file_key_release(struct file_key *f)
-{
-    keyfile_release(&f->key);
-    privkey_free(f->opened);
-}
-
 void auth_keys_free(struct auth_keys *k)
 {
     if (!k)
         return;
-    for (size_t i = 0; i < k->n_files; i++)
-        file_key_release(&k->files[i]);
+    for (size_t i = 0; i < k->n_files; i++) {
+        keyfile_release(&k->files[i].key);
+        privkey_free(k->files[i].privkey);
+    }
     for (size_t i = 0; i < k->n_certificates; i++)
         certificate_release(&k->certificates[i]);
     free(k->files);
@@ -212,8 +208,9 @@ void auth_keys_free(struct auth_keys *k)
 
 /* ---- opening a key file -------------------------------------------------------------------------------- */
 
+/* A key file that is being opened. */
 struct opening {
-    struct buf bytes;
+    struct buf bytes; /* of the file */
     int cancel_fd;
     struct privkey *key; /* once opened */
 };
@@ -241,7 +238,7 @@ static int open_locked(struct auth *a, const char *path, struct opening *o, stru
     struct secret_prompt prompt = {.name = name,
                                    .prompt = text,
                                    .file = path,
-                                   .tries = PASSPHRASE_TRIES,
+                                   .max_tries = PASSPHRASE_TRIES,
                                    .ctx = o,
                                    .check = try_passphrase};
     struct err why = ERR_INIT;
@@ -258,7 +255,7 @@ int auth_open_file(struct auth *a, struct file_key *file, struct err *err)
 {
     struct opening o = {.bytes = {.max = KEYFILE_MAX, .secret = true},
                         .cancel_fd = session_cancel_fd(a->session)};
-    if (file->opened)
+    if (file->privkey)
         return 0;
     int64_t before = clock_thread_cpu_ns();
     int rc = file_read(file->path, &o.bytes, err);
@@ -269,6 +266,6 @@ int auth_open_file(struct auth *a, struct file_key *file, struct err *err)
     buf_release(&o.bytes);
     session_exclude_cpu(a->session, clock_thread_cpu_ns() - before);
     if (rc == 0)
-        file->opened = o.key;
+        file->privkey = o.key;
     return rc;
 }

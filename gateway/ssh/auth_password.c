@@ -55,7 +55,7 @@ static int try_password(void *ctx, const struct secret *password, bool *ret_fits
     struct auth *a = attempt->auth;
     const char *user = a->config->user;
     int rc;
-    a->tries++;
+    a->n_tries++;
     while ((rc = libssh2_userauth_password_ex(session_libssh2(a->session), user, (unsigned)strlen(user),
                                               password->text, (unsigned)password->len, on_expired)) ==
            LIBSSH2_ERROR_EAGAIN)
@@ -75,8 +75,8 @@ static int try_password(void *ctx, const struct secret *password, bool *ret_fits
     return 0;
 }
 
-/* Writes the password's name in the keyring. A password belongs to one login at one server, so the name has
- * all hops and the accepted host key. */
+/* Composes the name under which the keyring stores the password. A password belongs to one login at one
+ * server, so the name has all hops and the accepted host key. */
 static int name_password(const struct auth *a, struct buf *ret, struct err *err)
 {
     buf_adds(ret, "password\n");
@@ -96,7 +96,7 @@ static int try_passwords(struct password_attempt *attempt, struct err *err)
     if (rc == 0) {
         struct secret_prompt prompt = {.name = buf_str(&name),
                                        .prompt = text,
-                                       .tries = a->config->login.password_prompts,
+                                       .max_tries = a->config->login.password_prompts,
                                        .ctx = attempt,
                                        .check = try_password};
         session_set_conversation(a->session, attempt);
@@ -284,7 +284,7 @@ int auth_keyboard_interactive(struct auth *a, enum auth_result *ret, struct err 
     }
     for (unsigned i = 0;
          answered && !a->aborted && *ret == AUTH_REFUSED && i < a->config->login.password_prompts; i++) {
-        a->tries++;
+        a->n_tries++;
         if (run_conversation(a, ret, &answered, err) < 0)
             return -1;
     }

@@ -19,7 +19,7 @@
 /* Servers end a session after a few refusals (sshd: six). This limit is for servers that never end it. */
 #define TRIES_MAX 64
 
-/* An offer and its result. */
+/* An attempt to log in with one key: the offer and its result. */
 struct attempt {
     struct auth *auth;
     struct candidate *candidate;
@@ -74,7 +74,7 @@ static int sign_data(struct attempt *attempt, const struct ssh_blob *data, struc
     }
     if (auth_open_file(a, c->file, &attempt->err) < 0)
         return -1;
-    return privkey_sign(c->file->opened, algorithm, data, ret, &attempt->err);
+    return privkey_sign(c->file->privkey, algorithm, data, ret, &attempt->err);
 }
 
 static int on_sign(LIBSSH2_SESSION *ssh, unsigned char **sig, size_t *sig_len, const unsigned char *data,
@@ -149,9 +149,9 @@ static bool is_openssh_server(const struct auth *a)
 static void record_refusal(struct attempt *attempt)
 {
     struct candidate *c = attempt->candidate;
-    c->refusals++;
-    attempt->auth->keys_refused++;
-    if (c->refusals == 1)
+    c->n_refusals++;
+    attempt->auth->n_refused_offers++;
+    if (c->n_refusals == 1)
         auth_candidate_record_refused(attempt->auth, c, NULL);
 }
 
@@ -191,7 +191,7 @@ static int try_offer(struct attempt *attempt, enum auth_result *ret, struct err 
 {
     struct auth *a = attempt->auth;
     int rc = 0;
-    a->tries++;
+    a->n_tries++;
     if (offer_key(attempt, &rc, err) < 0)
         return -1;
     if (rc != 0 && auth_session_is_closed(a))
@@ -272,10 +272,10 @@ static int try_renamed(struct attempt *attempt, const char *name, enum auth_resu
 static int try_rsa(struct attempt *attempt, enum auth_result *ret, struct err *err)
 {
     struct candidate *c = attempt->candidate;
-    const char *name = rsa_algorithm(attempt->auth, c->refusals);
+    const char *name = rsa_algorithm(attempt->auth, c->n_refusals);
     if (!name) {
         c->finished = true;
-        if (c->refusals == 0)
+        if (c->n_refusals == 0)
             auth_candidate_record_refused(attempt->auth, c, "PubkeyAcceptedAlgorithms does not allow it");
         return 0;
     }
@@ -294,7 +294,7 @@ static int read_public_half(struct auth *a, struct candidate *c, struct err *err
     struct err why = ERR_INIT;
     int rc = auth_open_file(a, file, &why);
     if (rc == 0)
-        rc = privkey_public(file->opened, &file->key.blob, &why);
+        rc = privkey_public(file->privkey, &file->key.blob, &why);
     struct attempt attempt = {.auth = a, .candidate = c};
     if (rc < 0)
         return skip_candidate(&attempt, &why, err);
@@ -345,7 +345,7 @@ static bool is_due(const struct auth *a, const struct candidate *c, unsigned rou
     bool renamed =
         c->offer && !is_libssh2_1_11() && strcmp(ssh_blob_type(c->offer, type, sizeof type), "ssh-rsa") == 0;
     unsigned first = renamed && !is_openssh_server(a) ? 1 : 0;
-    return !c->finished && round >= (renamed ? first + c->refusals : 0);
+    return !c->finished && round >= (renamed ? first + c->n_refusals : 0);
 }
 
 int auth_publickey(struct auth *a, enum auth_result *ret, struct err *err)
@@ -355,7 +355,7 @@ int auth_publickey(struct auth *a, enum auth_result *ret, struct err *err)
         return -1;
     *ret = AUTH_REFUSED;
     for (unsigned round = 0; round < ROUNDS; round++)
-        for (size_t i = 0; i < a->keys->n_candidates && a->tries < TRIES_MAX; i++) {
+        for (size_t i = 0; i < a->keys->n_candidates && a->n_tries < TRIES_MAX; i++) {
             struct candidate *c = &a->keys->candidates[i];
             if (!is_due(a, c, round))
                 continue;

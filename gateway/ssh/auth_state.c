@@ -52,7 +52,8 @@ int auth_explain_end(struct auth *a, int rc, struct err *err)
     if (a->refused.len == 0)
         return failure_set(FAILURE_LOGIN_ENDED, FAILURE_DETAILS(why.msg), err);
     why.msg[300] = '\0';
-    return failure_set(a->keys_refused ? FAILURE_LOGIN_ENDED_AFTER_KEYS : FAILURE_LOGIN_ENDED_WITHOUT_KEYS,
+    return failure_set(a->n_refused_offers ? FAILURE_LOGIN_ENDED_AFTER_KEYS
+                                           : FAILURE_LOGIN_ENDED_WITHOUT_KEYS,
                        FAILURE_DETAILS(why.msg, buf_str(&a->refused)), err);
 }
 
@@ -103,9 +104,9 @@ char *auth_login_name(const struct auth *a, char dst[AUTH_LOGIN_NAME])
 bool auth_require_user(struct auth *a)
 {
     const struct login_options *options = a->options;
-    bool can = options->ask && !options->ask_keys_only && a->config->login.password_prompts > 0;
-    a->needs_user = a->needs_user || !can;
-    return can;
+    bool can_answer = options->ask && !options->ask_keys_only && a->config->login.password_prompts > 0;
+    a->needs_user = a->needs_user || !can_answer;
+    return can_answer;
 }
 
 int auth_ask(struct auth *a, const struct question *question, struct secret *ret, struct err *err)
@@ -132,7 +133,7 @@ static int ask_until_accepted(struct auth *a, const struct secret_prompt *prompt
 {
     struct question q = {
         .kind = ASK_HIDDEN, .prompt = prompt->prompt, .file = prompt->file, .bypass_keyring = true};
-    for (unsigned i = 0; i < prompt->tries; i++) {
+    for (unsigned i = 0; i < prompt->max_tries; i++) {
         bool fits = false;
         secret_wipe(ret);
         q.is_retry = i > 0;
@@ -146,7 +147,7 @@ static int ask_until_accepted(struct auth *a, const struct secret_prompt *prompt
             return 0;
     }
     char number[16];
-    snprintf(number, sizeof number, "%u", prompt->tries);
+    snprintf(number, sizeof number, "%u", prompt->max_tries);
     return failure_set(FAILURE_ANSWERS_WRONG, FAILURE_DETAILS(number), err);
 }
 

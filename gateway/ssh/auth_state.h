@@ -24,16 +24,16 @@ struct auth {
     const struct login_options *options; /* the hop's */
     char methods[512];                   /* the server's list of methods */
     int64_t deadline;                    /* of the step; extended by the time that the user's answers take */
-    unsigned tries;
-    struct buf accepted;          /* the accepted methods: "key PATH and password" */
-    struct buf refused;           /* the refused methods and keys */
-    struct buf skipped;           /* the unusable methods and keys, with the reason */
-    struct err unsupported;       /* why OpenSSH may succeed; ERR_NONE: no reason */
-    const char *ambiguous_method; /* the method whose refusal is not yet certain; NULL: none */
-    unsigned keys_refused;
-    bool needs_user;        /* a method needed a question, but no user can answer */
-    bool aborted;           /* we ended the session, because no user can answer */
-    struct auth_keys *keys; /* NULL until publickey is tried */
+    unsigned n_tries;                    /* offered keys, passwords and conversations */
+    struct buf accepted;                 /* the accepted methods: "key PATH and password" */
+    struct buf refused;                  /* the refused methods and keys */
+    struct buf skipped;                  /* the unusable methods and keys, with the reason */
+    struct err unsupported;              /* why OpenSSH may succeed; ERR_NONE: no reason */
+    const char *ambiguous_method;        /* the method whose refusal is not yet certain; NULL: none */
+    unsigned n_refused_offers;           /* of keys */
+    bool needs_user;                     /* a method needed a question, but no user can answer */
+    bool aborted;                        /* we ended the session, because a question got no answer */
+    struct auth_keys *keys;              /* NULL until publickey is tried */
 };
 
 /* Each function tries one method; its next call tries the keys or answers that remain. -1: the login has
@@ -45,7 +45,7 @@ void auth_keys_free(struct auth_keys *keys);
 
 /* Records an accepted method. */
 void auth_record_accepted(struct auth *a, const char *kind, const char *name);
-/* Records a refused method or key, or (with a reason) an unusable one. */
+/* Records a refused method or key if `why` is NULL, else an unusable one with the reason `why`. */
 void auth_record_refused(struct auth *a, const char *kind, const char *name, const char *why);
 /* Records why OpenSSH may succeed: a row of the failures with its details (see failure_set). Only the first
  * reason is stored. */
@@ -55,8 +55,8 @@ int auth_set_unsupported(const struct auth *a, struct err *err);
 
 /* Checks whether the session has ended, usually because the server refused too many keys. */
 bool auth_session_is_closed(const struct auth *a);
-/* Sets the error of an ended session: the recorded reason why OpenSSH may succeed, else the refused methods.
- * `rc` is libssh2's result. Returns -1. */
+/* Sets the error of an ended session: the recorded reason why OpenSSH may succeed, else how the session ended
+ * and the refused methods. `rc` is libssh2's result. Returns -1. */
 int auth_explain_end(struct auth *a, int rc, struct err *err);
 
 /* Requests the server's list of methods. Sets *ret_authenticated if the server needs no authentication. */
@@ -79,19 +79,18 @@ char *auth_login_name(const struct auth *a, char dst[AUTH_LOGIN_NAME]);
 /* Asks the user. ERR_NOT_FOUND: no user can answer, or none answered. The caller wipes *ret. */
 int auth_ask(struct auth *a, const struct question *question, struct secret *ret, struct err *err);
 
-/*
- * A secret that the user types once in a run. auth_try_secrets calls `check` with the keyring's secret, else
- * with up to `tries` answers of the user. *ret_fits of `check` is true for the right secret. A failure of
- * `check` ends the search. ERR_NOT_FOUND: no secret.
- */
+/* A secret that the user types once in a run. */
 struct secret_prompt {
     const char *name;   /* the secret's unique name in the keyring */
     const char *prompt; /* printable */
     const char *file;   /* as in struct question */
-    unsigned tries;
+    unsigned max_tries; /* answers of the user */
     void *ctx;
-    int (*check)(void *ctx, const struct secret *answer, bool *ret_fits, struct err *err);
+    /* Sets *ret_fits to whether the secret is right. */
+    int (*check)(void *ctx, const struct secret *secret, bool *ret_fits, struct err *err);
 };
+/* Calls prompt->check with the keyring's secret, or if the keyring has none with up to max_tries answers of
+ * the user. ERR_NOT_FOUND: there is no right secret. A failure of `check` is the failure of this function. */
 int auth_try_secrets(struct auth *a, const struct secret_prompt *prompt, struct err *err);
 
 #endif

@@ -19,30 +19,30 @@
 #define MSG_NOSIGNAL 0
 #endif
 
-int buffered_socket_init(struct buffered_socket *w, int fd, struct err *err)
+int buffered_socket_init(struct buffered_socket *s, int fd, struct err *err)
 {
-    *w = (struct buffered_socket){.fd = fd, .allowance = SIZE_MAX, .last_received = clock_now()};
-    buf_init(&w->out, OUT_MAX);
-    buf_init(&w->in, IN_MAX);
-    buf_init(&w->preauth, PREAUTH_MAX);
+    *s = (struct buffered_socket){.fd = fd, .allowance = SIZE_MAX, .last_received = clock_now()};
+    buf_init(&s->out, OUT_MAX);
+    buf_init(&s->in, IN_MAX);
+    buf_init(&s->preauth, PREAUTH_MAX);
 #ifdef SO_NOSIGPIPE
     setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &(int){1}, sizeof(int));
 #endif
     return fd_set_nonblocking(fd, true, err);
 }
 
-void buffered_socket_release(struct buffered_socket *w)
+void buffered_socket_release(struct buffered_socket *s)
 {
-    fd_close(&w->fd);
-    buf_release(&w->out);
-    buf_release(&w->in);
-    buf_release(&w->preauth);
+    fd_close(&s->fd);
+    buf_release(&s->out);
+    buf_release(&s->in);
+    buf_release(&s->preauth);
 }
 
-void buffered_socket_forget_preauth(struct buffered_socket *w)
+void buffered_socket_forget_preauth(struct buffered_socket *s)
 {
-    buf_release(&w->preauth);
-    w->preauth.max = 0;
+    buf_release(&s->preauth);
+    s->preauth.max = 0;
 }
 
 /*
@@ -50,126 +50,126 @@ void buffered_socket_forget_preauth(struct buffered_socket *w)
  * acknowledgement, which the kernel delays by 40 ms. TCP_QUICKACK does not last, so we set it again for each
  * small packet. The call fails harmlessly on other sockets.
  */
-static void acknowledge_now(const struct buffered_socket *w, ssize_t got)
+static void acknowledge_now(const struct buffered_socket *s, ssize_t got)
 {
 #ifdef TCP_QUICKACK
     if (got < 4096)
-        setsockopt(w->fd, IPPROTO_TCP, TCP_QUICKACK, &(int){1}, sizeof(int));
+        setsockopt(s->fd, IPPROTO_TCP, TCP_QUICKACK, &(int){1}, sizeof(int));
 #else
-    (void)w;
+    (void)s;
     (void)got;
 #endif
 }
 
-static ssize_t receive_bytes(struct buffered_socket *w, void *p, size_t n)
+static ssize_t receive_bytes(struct buffered_socket *s, void *p, size_t n)
 {
-    if (w->error)
-        return -w->error;
-    if (w->eof)
+    if (s->error)
+        return -s->error;
+    if (s->eof)
         return 0;
     ssize_t got;
     do
-        got = recv(w->fd, p, n, 0);
+        got = recv(s->fd, p, n, 0);
     while (got < 0 && errno == EINTR);
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
         return -EAGAIN;
     if (got < 0)
-        return -(w->error = errno);
+        return -(s->error = errno);
     if (got == 0) {
-        w->eof = true;
+        s->eof = true;
         return 0;
     }
-    w->last_received = clock_now();
-    acknowledge_now(w, got);
-    size_t room = w->preauth.max - w->preauth.len;
+    s->last_received = clock_now();
+    acknowledge_now(s, got);
+    size_t room = s->preauth.max - s->preauth.len;
     if (room > 0)
-        buf_add(&w->preauth, p, (size_t)got < room ? (size_t)got : room);
+        buf_add(&s->preauth, p, (size_t)got < room ? (size_t)got : room);
     return got;
 }
 
-void buffered_socket_limit_read(struct buffered_socket *w, size_t n)
+void buffered_socket_limit_read(struct buffered_socket *s, size_t n)
 {
-    w->allowance = n;
+    s->allowance = n;
 }
 
-static ssize_t read_buffered(struct buffered_socket *w, void *p, size_t n)
+static ssize_t read_buffered(struct buffered_socket *s, void *p, size_t n)
 {
-    size_t count = n < w->in.len ? n : w->in.len;
-    memcpy(p, w->in.data, count);
-    buf_consume(&w->in, count);
+    size_t count = n < s->in.len ? n : s->in.len;
+    memcpy(p, s->in.data, count);
+    buf_consume(&s->in, count);
     return (ssize_t)count;
 }
 
-ssize_t buffered_socket_recv(struct buffered_socket *w, void *p, size_t n)
+ssize_t buffered_socket_recv(struct buffered_socket *s, void *p, size_t n)
 {
-    if (w->in.len == 0 && w->allowance == 0)
+    if (s->in.len == 0 && s->allowance == 0)
         return -EAGAIN;
-    ssize_t got = w->in.len > 0 ? read_buffered(w, p, n) : receive_bytes(w, p, n);
+    ssize_t got = s->in.len > 0 ? read_buffered(s, p, n) : receive_bytes(s, p, n);
     if (got <= 0)
         return got;
-    w->n_returned += (uint64_t)got;
-    w->allowance -= (size_t)got < w->allowance ? (size_t)got : w->allowance;
+    s->n_returned += (uint64_t)got;
+    s->allowance -= (size_t)got < s->allowance ? (size_t)got : s->allowance;
     return got;
 }
 
-ssize_t buffered_socket_send(struct buffered_socket *w, const void *p, size_t n)
+ssize_t buffered_socket_send(struct buffered_socket *s, const void *p, size_t n)
 {
-    if (w->error)
-        return -w->error;
-    if (w->out.len + n > w->out.max)
+    if (s->error)
+        return -s->error;
+    if (s->out.len + n > s->out.max)
         return -EAGAIN;
-    buf_add(&w->out, p, n);
-    if (w->out.failed)
-        return -(w->error = ENOMEM);
-    buffered_socket_flush(w);
+    buf_add(&s->out, p, n);
+    if (s->out.failed)
+        return -(s->error = ENOMEM);
+    buffered_socket_flush(s);
     return (ssize_t)n;
 }
 
-void buffered_socket_flush(struct buffered_socket *w)
+void buffered_socket_flush(struct buffered_socket *s)
 {
-    while (w->out.len > 0 && !w->error) {
-        ssize_t sent = send(w->fd, w->out.data, w->out.len, MSG_NOSIGNAL);
+    while (s->out.len > 0 && !s->error) {
+        ssize_t sent = send(s->fd, s->out.data, s->out.len, MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return;
         if (sent < 0) {
-            w->error = errno;
+            s->error = errno;
             return;
         }
-        buf_consume(&w->out, (size_t)sent);
+        buf_consume(&s->out, (size_t)sent);
     }
 }
 
-void buffered_socket_read_ahead(struct buffered_socket *w)
+void buffered_socket_read_ahead(struct buffered_socket *s)
 {
     char chunk[4096];
-    while (w->in.len + sizeof chunk <= w->in.max) {
-        ssize_t got = receive_bytes(w, chunk, sizeof chunk);
+    while (s->in.len + sizeof chunk <= s->in.max) {
+        ssize_t got = receive_bytes(s, chunk, sizeof chunk);
         if (got <= 0)
             return;
-        buf_add(&w->in, chunk, (size_t)got);
-        if (w->in.failed) {
-            w->error = ENOMEM;
+        buf_add(&s->in, chunk, (size_t)got);
+        if (s->in.failed) {
+            s->error = ENOMEM;
             return;
         }
     }
 }
 
-short buffered_socket_events(const struct buffered_socket *w)
+short buffered_socket_events(const struct buffered_socket *s)
 {
-    bool reading = !w->eof && !w->error && w->in.len + 4096 <= w->in.max;
-    return (short)((reading ? POLLIN : 0) | (w->out.len > 0 && !w->error ? POLLOUT : 0));
+    bool reading = !s->eof && !s->error && s->in.len + 4096 <= s->in.max;
+    return (short)((reading ? POLLIN : 0) | (s->out.len > 0 && !s->error ? POLLOUT : 0));
 }
 
-bool buffered_socket_is_congested(const struct buffered_socket *w)
+bool buffered_socket_is_congested(const struct buffered_socket *s)
 {
-    return w->out.len > OUT_CONGESTED;
+    return s->out.len > OUT_CONGESTED;
 }
 
-void buffered_socket_abort(struct buffered_socket *w)
+void buffered_socket_abort(struct buffered_socket *s)
 {
-    w->error = ECONNRESET;
-    buf_clear(&w->in);
-    buf_clear(&w->out);
+    s->error = ECONNRESET;
+    buf_clear(&s->in);
+    buf_clear(&s->out);
 }

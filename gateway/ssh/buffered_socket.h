@@ -29,34 +29,34 @@ struct buffered_socket {
 };
 
 /* Takes ownership of a connected descriptor and makes it non-blocking. */
-int buffered_socket_init(struct buffered_socket *w, int fd, struct err *err);
-void buffered_socket_release(struct buffered_socket *w);
+int buffered_socket_init(struct buffered_socket *s, int fd, struct err *err);
+void buffered_socket_release(struct buffered_socket *s);
 
 /* Frees `preauth` and stores no more bytes in it. */
-void buffered_socket_forget_preauth(struct buffered_socket *w);
+void buffered_socket_forget_preauth(struct buffered_socket *s);
 
 /* Limits buffered_socket_recv to n more bytes from the descriptor (one call may exceed it); then it returns
  * -EAGAIN. SIZE_MAX, the default, is no limit. */
-void buffered_socket_limit_read(struct buffered_socket *w, size_t n);
+void buffered_socket_limit_read(struct buffered_socket *s, size_t n);
 
 /* Like recv(2) and send(2), but failures are returned as -errno. buffered_socket_send accepts everything, or
  * nothing if more than a few megabytes are queued (-EAGAIN). */
-ssize_t buffered_socket_recv(struct buffered_socket *w, void *p, size_t n);
-ssize_t buffered_socket_send(struct buffered_socket *w, const void *p, size_t n);
+ssize_t buffered_socket_recv(struct buffered_socket *s, void *p, size_t n);
+ssize_t buffered_socket_send(struct buffered_socket *s, const void *p, size_t n);
 
 /* Sends queued bytes until the descriptor accepts no more. */
-void buffered_socket_flush(struct buffered_socket *w);
+void buffered_socket_flush(struct buffered_socket *s);
 
 /* Reads available data ahead, up to a small limit. */
-void buffered_socket_read_ahead(struct buffered_socket *w);
+void buffered_socket_read_ahead(struct buffered_socket *s);
 
 /* Returns the poll(2) events to wait for. */
-short buffered_socket_events(const struct buffered_socket *w);
+short buffered_socket_events(const struct buffered_socket *s);
 
 /* Returns whether so many bytes wait in `out` that the session must accept no more data to send. */
-bool buffered_socket_is_congested(const struct buffered_socket *w);
+bool buffered_socket_is_congested(const struct buffered_socket *s);
 
 /* Makes every later call fail, so that libssh2 can be freed without waiting. */
-void buffered_socket_abort(struct buffered_socket *w);
+void buffered_socket_abort(struct buffered_socket *s);
 
 #endif

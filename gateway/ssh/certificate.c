@@ -69,7 +69,7 @@ static int read_rest(struct ssh_reader *r, struct certificate *c)
         ssh_read_string(r, &p, &n) < 0 || read_u64(r, &valid_after) < 0 || read_u64(r, &c->valid_before) < 0)
         return -1;
     text_printable(c->id, sizeof c->id, (const char *)id, n_id);
-    /* Skips the options, the extensions and the reserved string, and reads the key of the authority. */
+    /* Skip the options, the extensions and the reserved string; the fourth string is the authority's key. */
     for (int i = 0; i < 4; i++)
         if (ssh_read_string(r, &p, &n) < 0)
             return -1;

@@ -9,12 +9,12 @@
 #include "keys/keys.h"
 
 struct certificate {
-    struct ssh_blob blob; /* the whole certificate, as offered */
-    struct ssh_blob key;  /* its plain public key */
-    char type[64];        /* "ssh-ed25519-cert-v01@openssh.com" */
-    char id[128];         /* the authority's name for it; printable */
-    char authority[SSH_FINGERPRINT];
-    uint64_t valid_before; /* seconds since 1970; UINT64_MAX: no end */
+    struct ssh_blob blob;            /* the whole certificate, as offered */
+    struct ssh_blob key;             /* its plain public key */
+    char type[64];                   /* "ssh-ed25519-cert-v01@openssh.com" */
+    char id[128];                    /* the name that the authority gave it; printable */
+    char authority[SSH_FINGERPRINT]; /* the fingerprint of the authority's key */
+    uint64_t valid_before;           /* seconds since 1970; UINT64_MAX: no end */
 };
 
 /* Checks whether a key of that type is a certificate. */

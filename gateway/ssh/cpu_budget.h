@@ -16,9 +16,9 @@ struct cpu_budget {
 /* Counts a piece of data that a channel has read or written: `n` is the result of that call. */
 void cpu_budget_add(struct cpu_budget *b, int64_t n);
 
-/* Returns whether the session has taken more CPU time since the first check than 3 s, 1 % of the elapsed
- * time, 20 us for each piece and 0.5 s for each MB of data. `cpu_ns` is the CPU time that the session has
- * taken so far. */
+/* Returns whether the session has taken more CPU time since the first check than the sum of 3 s, 1 % of the
+ * elapsed time, 20 us for each piece and 0.5 s for each MB of data. `cpu_ns` is the CPU time that the session
+ * has taken so far. */
 bool cpu_budget_is_exceeded(struct cpu_budget *b, int64_t cpu_ns);
 
 #endif

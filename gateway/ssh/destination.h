@@ -5,9 +5,9 @@
 #include "base/base.h"
 #include "gateway/ssh/ssh.h"
 
-/* Copies a destination with its strings. destination_release frees the copy. */
+/* Copies a destination with its strings. */
 int destination_copy(const struct destination *d, struct destination *ret, struct err *err);
-/* Releases a copy of a destination. */
+/* Frees the strings of a copy. */
 void destination_release(struct destination *d);
 
 #define DESTINATION_NAME 300

@@ -4,7 +4,7 @@
 
 #include "base/banned.h"
 
-struct proc_limits ssh_limits_program(const struct ssh_limits *limits)
+struct proc_limits ssh_program_limits(const struct ssh_limits *limits)
 {
     return (struct proc_limits){
         .timeout_ms = limits->step_timeout_ms, .cancel_fd = limits->cancel_fd, .max_output = 4u << 20};

@@ -15,7 +15,7 @@ struct ssh_limits {
 };
 
 /* Returns the limits for a helper program such as ssh-keygen. */
-struct proc_limits ssh_limits_program(const struct ssh_limits *limits);
+struct proc_limits ssh_program_limits(const struct ssh_limits *limits);
 
 /* The options of gateway_open with their defaults filled in, as logins need them. */
 struct login_options {
@@ -44,8 +44,8 @@ struct hop {
     bool may_use_master; /* the user's own master connection may be used */
     bool is_jump;        /* another hop is reached through it */
     const struct login_options *options;
-    struct login_queues *queues;   /* NULL: logins are not limited */
-    struct session_pool *sessions; /* of this hop */
+    struct login_queues *queues; /* NULL: logins are not limited */
+    struct session_pool *pool;   /* of this hop */
     /*
      * Opens a connection from this hop to the destination; *ret_fd is our end of it. Needed if another hop is
      * reached through this one.

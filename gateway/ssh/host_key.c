@@ -11,10 +11,10 @@
 static int accept_new(struct session *s, const struct ssh_config *config, const struct ssh_blob *key,
                       struct host_key_trust *ret, struct err *err)
 {
-    bool alias = config->host_key.alias != NULL;
+    bool has_alias = config->host_key.alias != NULL;
     struct known_addition addition = {.file = config->host_key.files.items[0],
-                                      .host = alias ? config->host_key.alias : config->hostname,
-                                      .port = alias ? 0 : config->port,
+                                      .host = has_alias ? config->host_key.alias : config->hostname,
+                                      .port = has_alias ? 0 : config->port,
                                       .key = key,
                                       .hashed = config->host_key.hash_names};
     struct proc_limits limits = session_program_limits(s);
@@ -83,9 +83,9 @@ static int check_known_key(struct session *s, const struct ssh_config *config, c
 {
     const struct ssh_blob *key = shown->key;
     const struct known_hosts *known = shown->known;
-    const struct known_key *line = NULL;
+    const struct known_key *deciding = NULL;
     char server[SERVER_NAME];
-    enum known_status status = known_hosts_compare(known, key, &line);
+    enum known_status status = known_hosts_compare(known, key, &deciding);
     /* accept-new needs a user known_hosts file, as in ssh. */
     if (status == KNOWN_NEW && config->host_key.policy == HOST_KEY_ACCEPT_NEW &&
         config->host_key.n_user_files > 0)
@@ -95,7 +95,7 @@ static int check_known_key(struct session *s, const struct ssh_config *config, c
     name_server(s, server);
     if (known_hosts_check(known, key, server, &config->host_key.files, err) < 0)
         return -1;
-    snprintf(ret->text, sizeof ret->text, "known in %s line %u", line->file, line->line);
+    snprintf(ret->text, sizeof ret->text, "known in %s line %u", deciding->file, deciding->line);
     return 0;
 }
 

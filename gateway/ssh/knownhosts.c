@@ -84,9 +84,9 @@ int known_hosts_parse(struct known_hosts *k, const char *file, const char *text,
     return 0;
 }
 
-/* Rejects all but regular files, because ssh-keygen would block on a FIFO. ssh-keygen itself handles a
- * dangling link. */
-static int check_readable(const char *path, struct err *err)
+/* Fails for an existing file that is not regular, because ssh-keygen would block on a FIFO. A dangling link
+ * passes: ssh-keygen itself handles it. */
+static int require_regular(const char *path, struct err *err)
 {
     struct stat st;
     return stat(path, &st) < 0 || S_ISREG(st.st_mode)
@@ -101,7 +101,7 @@ static int search_files(const struct strlist *files, const char *name, const str
         /* Skip /dev/null, which users set for "no file": this saves a process for each host. */
         if (!file_exists(files->items[i]) || strcmp(files->items[i], "/dev/null") == 0)
             continue;
-        if (check_readable(files->items[i], err) < 0)
+        if (require_regular(files->items[i], err) < 0)
             return -1;
         const char *argv[] = {"ssh-keygen", "-F", name, "-f", files->items[i], NULL};
         struct proc_result r;
@@ -135,9 +135,9 @@ int known_hosts_find(const struct strlist *files, struct known_name name, const 
 {
     struct known_hosts k = {0};
     char with_port[300];
-    bool other_port = name.port != 0 && name.port != 22;
+    bool nonstandard_port = name.port != 0 && name.port != 22;
     int rc = 0;
-    if (other_port) {
+    if (nonstandard_port) {
         snprintf(with_port, sizeof with_port, "[%s]:%u", name.host, name.port);
         rc = search_files(files, with_port, limits, &k, err);
     }
@@ -145,7 +145,7 @@ int known_hosts_find(const struct strlist *files, struct known_name name, const 
         size_t before = k.n;
         rc = search_files(files, name.host, limits, &k, err);
         for (size_t i = before; i < k.n; i++)
-            k.items[i].portless = other_port;
+            k.items[i].portless = nonstandard_port;
     }
     if (rc < 0)
         known_hosts_release(&k);
@@ -190,9 +190,9 @@ int known_hosts_check_usable(const struct known_hosts *k, struct err *err)
                        err);
 }
 
-/* Compares one line with the key. */
-static enum known_status compare_line(const struct known_key *known, const struct ssh_blob *key,
-                                      const char *type)
+/* Compares the shown key with one known key. */
+static enum known_status compare_known_key(const struct known_key *known, const struct ssh_blob *key,
+                                           const char *type)
 {
     bool equal = ssh_blob_equal(&known->blob, key);
     if (known->marker == KNOWN_MARKER_REVOKED)
@@ -210,22 +210,22 @@ enum known_status known_hosts_compare(const struct known_hosts *k, const struct 
                                       const struct known_key **ret)
 {
     enum known_status strongest = KNOWN_NEW;
-    const struct known_key *line = NULL;
+    const struct known_key *deciding = NULL;
     char type[64];
     ssh_blob_type(key, type, sizeof type);
     for (size_t i = 0; i < k->n; i++) {
-        enum known_status status = compare_line(&k->items[i], key, type);
+        enum known_status status = compare_known_key(&k->items[i], key, type);
         if (status > strongest) {
             strongest = status;
-            line = &k->items[i];
+            deciding = &k->items[i];
         }
     }
     if (ret)
-        *ret = line;
+        *ret = deciding;
     return strongest;
 }
 
-/* Names the files that exist, else the first one. */
+/* Writes "not in" and the files that exist, else "there is no" and the first one. Returns dst. */
 static char *name_files(const struct strlist *files, char *dst, size_t cap)
 {
     size_t len = 0, n = 0;
@@ -289,23 +289,23 @@ int known_hosts_check(const struct known_hosts *k, const struct ssh_blob *key, c
                       const struct strlist *files, struct err *err)
 {
     char type[64], fingerprint[SSH_FINGERPRINT], name[130], offered[180], location[LOCATION_MAX];
-    const struct known_key *line = NULL;
+    const struct known_key *known = NULL;
     ssh_blob_type(key, type, sizeof type);
     snprintf(name, sizeof name, "%s %s", type, ssh_blob_fingerprint(key, fingerprint));
     failure_offered_key(offered, sizeof offered, name);
-    switch (known_hosts_compare(k, key, &line)) {
+    switch (known_hosts_compare(k, key, &known)) {
     case KNOWN_NEW:
         return refuse_new(k, offered, server, files, err);
     case KNOWN_OTHER_TYPES:
-        return refuse_other(FAILURE_KEY_OF_OTHER_TYPE, line, offered, server, err);
+        return refuse_other(FAILURE_KEY_OF_OTHER_TYPE, known, offered, server, err);
     case KNOWN_CHANGED:
-        return refuse_changed(k, line, offered, server, err);
+        return refuse_changed(k, known, offered, server, err);
     case KNOWN_TRUSTED:
         return 0;
     case KNOWN_REVOKED:
         break;
     }
-    return failure_set(FAILURE_KEY_REVOKED, FAILURE_DETAILS(server, name, name_location(line, location)),
+    return failure_set(FAILURE_KEY_REVOKED, FAILURE_DETAILS(server, name, name_location(known, location)),
                        err);
 }
 

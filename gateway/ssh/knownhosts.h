@@ -33,8 +33,8 @@ struct known_name {
     unsigned port; /* 0: the name alone */
 };
 
-/* Collects all keys of the host from the files. Like OpenSSH, searches for `[host]:port` unless the port is
- * 22 or 0, and for the bare host if that search found no key. Skips missing files. */
+/* Collects all keys of the host from the files. Like OpenSSH, searches for `[host]:port` first, unless the
+ * port is 22 or 0; then for the bare host, unless the first search found a key. Skips missing files. */
 int known_hosts_find(const struct strlist *files, struct known_name name, const struct proc_limits *limits,
                      struct known_hosts *ret, struct err *err);
 void known_hosts_release(struct known_hosts *k);
@@ -45,10 +45,10 @@ int known_hosts_parse(struct known_hosts *k, const char *file, const char *text,
 /* Ordered by strength: the strongest of several lines decides. */
 enum known_status {
     KNOWN_NEW,         /* no key of the host is known */
-    KNOWN_OTHER_TYPES, /* only keys of other types; OpenSSH treats that as a changed key */
+    KNOWN_OTHER_TYPES, /* only keys of other types are known; OpenSSH treats the key as changed */
     KNOWN_CHANGED,
     KNOWN_TRUSTED,
-    KNOWN_REVOKED, /* the key is revoked */
+    KNOWN_REVOKED,
 };
 
 /* Compares the key with the known keys. *ret (`ret` may be NULL) is the known key that decides, NULL for a
@@ -72,7 +72,7 @@ struct known_addition {
     const char *host; /* its name or its alias */
     unsigned port;    /* 0: any port, as for an alias */
     const struct ssh_blob *key;
-    bool hashed; /* HashKnownHosts: the file has only a hash of the name */
+    bool hashed; /* write only a hash of the name (HashKnownHosts) */
 };
 
 /*

@@ -79,10 +79,10 @@ static bool is_known_hosts_line(const char *line, size_t n)
     if (word.p[0] == '@')
         str_next_word(&rest);
     struct str type = str_next_word(&rest), key = str_next_word(&rest);
-    bool known = false;
+    bool is_key_type = false;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        known |= str_begins(type, types[i]);
-    return known && key.n > 0;
+        is_key_type |= str_begins(type, types[i]);
+    return is_key_type && key.n > 0;
 }
 
 /* Checks that the start of a file has only lines of known hosts. */

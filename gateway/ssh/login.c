@@ -77,7 +77,7 @@ static int connect_step(struct login_attempt *attempt, struct err *err)
 static int find_known_keys(struct login_attempt *attempt, struct err *err)
 {
     const struct ssh_config *c = attempt->config;
-    struct proc_limits limits = ssh_limits_program(&attempt->login->hop->options->limits);
+    struct proc_limits limits = ssh_program_limits(&attempt->login->hop->options->limits);
     struct known_name name = {c->hostname, c->port};
     if (c->host_key.alias)
         name = (struct known_name){c->host_key.alias, 0};

@@ -19,8 +19,8 @@ enum preauth_end {
     PREAUTH_FAILED, /* libssh2 could not parse the data */
 };
 
-/* Checks whether the data can be the start of a handshake. ERR_FAILED with the server's text if that is too
- * long, or with its version if that is too old. */
+/* Checks whether the data can be the start of a handshake. ERR_FAILED if the server sent too much text before
+ * a version line, or if its version is too old; the message quotes the text or the version. */
 int preauth_check(const void *p, size_t n, struct err *err);
 
 /*

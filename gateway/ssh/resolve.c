@@ -88,7 +88,7 @@ static bool claim_answer(struct lookup *l)
     return answered;
 }
 
-static int lookup_error(const char *host, int rc, int saved_errno, struct err *err)
+static int set_lookup_error(const char *host, int rc, int saved_errno, struct err *err)
 {
     if (rc == EAI_SYSTEM) {
         errno = saved_errno;
@@ -120,7 +120,7 @@ int resolve_host(const struct resolve_query *query, struct addrinfo **ret, struc
             *err = why;
         return -1;
     }
-    rc = l->rc == 0 ? 0 : lookup_error(host, l->rc, l->saved_errno, err);
+    rc = l->rc == 0 ? 0 : set_lookup_error(host, l->rc, l->saved_errno, err);
     if (rc == 0) {
         *ret = l->found;
         l->found = NULL;

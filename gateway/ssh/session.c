@@ -37,9 +37,9 @@ struct session {
     struct buffered_socket socket;
     struct ssh_limits limits;
     struct gateway_hop facts;
-    int64_t answer_ms;   /* the shortest time between a request and its answer; -1: none yet */
-    unsigned reads;      /* since the last "no data" to libssh2 */
-    const void *opening; /* the owner of the one channel that can be opening */
+    int64_t answer_ms;         /* the shortest time between a request and its answer; -1: none yet */
+    unsigned n_reads;          /* on_receive's reads since its last "no data" to libssh2 */
+    const void *opening_owner; /* the owner of the one channel that can be opening */
     bool is_logged_in;
     int64_t login_start_ns; /* the thread's CPU time at the start of the login, plus that of opening keys */
     size_t memory;          /* bytes that libssh2 has allocated */
@@ -69,7 +69,7 @@ static bool is_flooded(const struct session *s)
     return exceeds_login_bytes(s) || exceeds_login_cpu(s) || s->memory > MEMORY_MAX || s->is_costly;
 }
 
-static int flood_error(const struct session *s, const char *doing, struct err *err)
+static int set_flood_error(const struct session *s, const char *doing, struct err *err)
 {
     return failure_set(exceeds_login_bytes(s) ? FAILURE_LOGIN_FLOODED
                        : exceeds_login_cpu(s) ? FAILURE_LOGIN_COSTLY
@@ -115,12 +115,12 @@ static ssize_t on_receive(libssh2_socket_t fd, void *p, size_t n, int flags, voi
         buffered_socket_abort(&s->socket);
         return -ECONNABORTED;
     }
-    if (s->reads == READS_MAX) {
-        s->reads = 0;
+    if (s->n_reads == READS_MAX) {
+        s->n_reads = 0;
         return -EAGAIN;
     }
     ssize_t got = buffered_socket_recv(&s->socket, p, n);
-    s->reads = got > 0 ? s->reads + 1 : 0;
+    s->n_reads = got > 0 ? s->n_reads + 1 : 0;
     return got;
 }
 
@@ -144,8 +144,8 @@ static void on_disconnect(LIBSSH2_SESSION *ssh, int reason, const char *text, in
         text_printable(s->disconnect, sizeof s->disconnect, text, (size_t)n);
 }
 
-/* Sets a callback. Until 1.11.1 libssh2 takes callbacks as object pointers, in which POSIX allows a function
- * pointer. */
+/* Sets a callback. Before 1.11.1 libssh2 takes a callback as a void pointer, and POSIX allows a function
+ * pointer to be stored in one. */
 static void set_callback(LIBSSH2_SESSION *ssh, int which, void (*function)(void))
 {
 #if LIBSSH2_VERSION_NUM >= 0x010b01
@@ -212,7 +212,7 @@ int64_t session_deadline(const struct session *s)
 
 struct proc_limits session_program_limits(const struct session *s)
 {
-    return ssh_limits_program(&s->limits);
+    return ssh_program_limits(&s->limits);
 }
 
 /* ---- waiting, the handshake ---------------------------------------------------------------------------- */
@@ -234,7 +234,7 @@ int session_set_error(struct session *s, int rc, const char *doing, struct err *
     char *text = NULL, reason[128], number[16];
     libssh2_session_last_error(s->ssh, &text, NULL, 0);
     if (is_flooded(s))
-        return flood_error(s, doing, err);
+        return set_flood_error(s, doing, err);
     if (s->disconnect[0])
         return failure_set(FAILURE_SESSION_ENDED, FAILURE_DETAILS(doing, s->disconnect), err);
     if (s->socket.error)
@@ -248,8 +248,8 @@ int session_set_error(struct session *s, int rc, const char *doing, struct err *
 }
 
 /* Sets the error of a failed handshake. */
-static int handshake_error(struct session *s, const struct algorithms *ours, enum preauth_end end,
-                           struct err *err)
+static int set_handshake_error(struct session *s, const struct algorithms *ours, enum preauth_end end,
+                               struct err *err)
 {
     const struct buf *preauth = &s->socket.preauth;
     struct algorithms server = {0};
@@ -275,7 +275,7 @@ static int handshake_wait(struct session *s, const struct algorithms *ours, int6
     if (session_wait(s, deadline, &why) == 0)
         return 0;
     if (why.kind == ERR_TIMEOUT)
-        return handshake_error(s, ours, PREAUTH_SILENT, err);
+        return set_handshake_error(s, ours, PREAUTH_SILENT, err);
     if (err)
         *err = why;
     return -1;
@@ -294,7 +294,7 @@ static int run_handshake(struct session *s, const struct algorithms *ours, struc
         waited = clock_now() - since;
     }
     if (rc != 0)
-        return handshake_error(s, ours, PREAUTH_FAILED, err);
+        return set_handshake_error(s, ours, PREAUTH_FAILED, err);
     if (waited >= 0)
         session_record_round_trip(s, waited);
     return 0;
@@ -316,7 +316,7 @@ static void request_compression(LIBSSH2_SESSION *ssh)
     libssh2_session_method_pref(ssh, LIBSSH2_METHOD_COMP_CS, "zlib@openssh.com,none");
 }
 
-/* Uses the proxy command's message as the cause if its connection broke before the server sent anything. */
+/* Sets the proxy command's message as the error if the connection broke before the server sent any data. */
 static void use_proxy_message(const struct session *s, struct err *err)
 {
     char message[200], number[16];
@@ -410,8 +410,8 @@ void session_record_result(struct session *s, ssize_t rc)
 
 bool session_is_over(const struct session *s)
 {
-    const struct buffered_socket *w = &s->socket;
-    return w->error || (w->eof && w->in.len == 0) || s->disconnect[0] || s->fatal;
+    const struct buffered_socket *socket = &s->socket;
+    return socket->error || (socket->eof && socket->in.len == 0) || s->disconnect[0] || s->fatal;
 }
 
 bool session_is_closed(const struct session *s)
@@ -460,13 +460,13 @@ void session_send_keepalive(struct session *s)
 
 int session_check(struct session *s, struct err *err)
 {
-    struct buffered_socket *w = &s->socket;
+    struct buffered_socket *socket = &s->socket;
     char seconds[24];
     int64_t now = clock_now();
-    buffered_socket_flush(w);
+    buffered_socket_flush(socket);
     /* While we do not read, missing data does not mean a dead session. */
-    if (!(buffered_socket_events(w) & POLLIN))
-        w->last_received = now;
+    if (!(buffered_socket_events(socket) & POLLIN))
+        socket->last_received = now;
     s->is_costly = cpu_budget_is_exceeded(&s->cpu, clock_thread_cpu_ns());
     if (session_is_over(s) || is_flooded(s)) {
         session_set_error(s, s->fatal, "the SSH session was lost", err);
@@ -475,13 +475,13 @@ int session_check(struct session *s, struct err *err)
             err->kind = ERR_LOST;
         return -1;
     }
-    if (now - w->last_received <= s->limits.silence_ms)
+    if (now - socket->last_received <= s->limits.silence_ms)
         return 0;
-    snprintf(seconds, sizeof seconds, "%lld", (long long)(now - w->last_received) / 1000);
+    snprintf(seconds, sizeof seconds, "%lld", (long long)(now - socket->last_received) / 1000);
     return failure_set(FAILURE_SESSION_SILENT, FAILURE_DETAILS(seconds), err);
 }
 
-struct pollfd session_poll(const struct session *s)
+struct pollfd session_poll_entry(const struct session *s)
 {
     /* Omit the descriptor if no events are requested: poll would report its end repeatedly. */
     short events = buffered_socket_events(&s->socket);
@@ -512,21 +512,21 @@ int64_t session_last_receive_time(const struct session *s)
 
 const void *session_opening_owner(const struct session *s)
 {
-    return s->opening;
+    return s->opening_owner;
 }
 
 bool session_begin_opening(struct session *s, const void *owner)
 {
-    if (s->opening && s->opening != owner)
+    if (s->opening_owner && s->opening_owner != owner)
         return false;
-    s->opening = owner;
+    s->opening_owner = owner;
     return true;
 }
 
 void session_end_opening(struct session *s, const void *owner)
 {
-    if (s->opening == owner)
-        s->opening = NULL;
+    if (s->opening_owner == owner)
+        s->opening_owner = NULL;
 }
 
 ssize_t session_read_channel(struct session *s, LIBSSH2_CHANNEL *channel, void *p, size_t n)
@@ -548,7 +548,7 @@ ssize_t session_write_channel(struct session *s, LIBSSH2_CHANNEL *channel, const
 
 bool session_idle_is_opening(const struct session *s)
 {
-    return s->opening == &s->idle_channel;
+    return s->opening_owner == &s->idle_channel;
 }
 
 void session_serve_idle(struct session *s)
@@ -556,11 +556,12 @@ void session_serve_idle(struct session *s)
     char nothing[64];
     if (s->idle_channel && s->socket.in.len > 0) {
         session_record_result(s, libssh2_channel_read(s->idle_channel, nothing, sizeof nothing));
-    } else if (!s->idle_channel && (session_idle_is_opening(s) || (!s->opening && s->socket.in.len > 0))) {
-        s->opening = &s->idle_channel;
+    } else if (!s->idle_channel &&
+               (session_idle_is_opening(s) || (!s->opening_owner && s->socket.in.len > 0))) {
+        s->opening_owner = &s->idle_channel;
         s->idle_channel = libssh2_channel_open_session(s->ssh);
         if (s->idle_channel || libssh2_session_last_errno(s->ssh) != LIBSSH2_ERROR_EAGAIN)
-            s->opening = NULL;
+            s->opening_owner = NULL;
     }
 }
 

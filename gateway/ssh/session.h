@@ -24,10 +24,10 @@ int session_new(int fd, const struct ssh_config *config, const struct ssh_limits
 /* Disconnects without waiting for an answer, and frees the session. Accepts NULL. */
 void session_close(struct session *s);
 
-/* Passes the process behind the descriptor to the session, which ends it; NULL: none. */
+/* Passes ownership of the process behind the descriptor to the session; NULL: none. session_close ends it. */
 void session_set_proxy(struct session *s, struct proxy *proxy);
 
-/* Returns the facts about the hop. The files that find a fact write it there. */
+/* Returns the facts about the hop. The files of the login write the facts that they find there. */
 struct gateway_hop *session_facts(struct session *s);
 
 /* ---- the login ----------------------------------------------------------------------------------------- */
@@ -64,7 +64,8 @@ void session_abort(struct session *s);
 
 /* ---- the end of the session ---------------------------------------------------------------------------- */
 
-/* Sets the error for a libssh2 error code, with the server's own text if there is one. */
+/* Sets the error for a libssh2 error code, with the server's own text if there is one. `doing` is the action
+ * that failed. Returns -1. */
 int session_set_error(struct session *s, int rc, const char *doing, struct err *err);
 
 /* Records the result of a call of libssh2: an invalid packet ends the session, even if the connection stays
@@ -92,7 +93,7 @@ void session_end_login(struct session *s);
 void session_send_keepalive(struct session *s);
 
 /* Returns the session's entry for poll(2); fd is -1 if there is nothing to wait for. */
-struct pollfd session_poll(const struct session *s);
+struct pollfd session_poll_entry(const struct session *s);
 /* Reads available data into memory, so that the end of the connection is noticed. */
 void session_read_ahead(struct session *s);
 /* Checks whether too much data is queued to accept more. */

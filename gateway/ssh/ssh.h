@@ -32,25 +32,28 @@ struct destination {
     const char *unix_path; /* a Unix socket of the SSH server instead of host and port; NULL: TCP */
 };
 
-/* A finished step of gateway_open. */
 enum gateway_step_kind {
     GATEWAY_SHARED,    /* the hop shares an open session and has no other step */
-    GATEWAY_VIA,       /* another program carries this hop: the detail names it and the reason */
+    GATEWAY_VIA,       /* another program carries this hop */
     GATEWAY_CONNECT,   /* TCP, or a channel through the previous hop */
     GATEWAY_HANDSHAKE, /* banner, key exchange */
     GATEWAY_HOST_KEY,  /* the check against the known hosts */
     GATEWAY_AUTH,
 };
+/* A finished step of gateway_open. */
 struct gateway_step {
     enum gateway_step_kind kind;
     size_t hop; /* index of the hop, from 0 */
     /*
      * The result; printable, may be empty if the step failed:
-     *   "ADDRESS port N", with "(IP)" if it differs;
-     *   "SSH-2.0-OpenSSH_9.2p1 …, KEY EXCHANGE, CIPHER", with ", compressed" if the server compresses;
-     *   "TYPE SHA256:…, known in FILE line N", or "…, new: written to FILE" if the policy accepts new hosts;
-     *   of a refused key only type and fingerprint;
-     *   the authentication, as in gateway_hop.authentication.
+     *   GATEWAY_SHARED     "USER@ADDRESS port N, its session is open"
+     *   GATEWAY_VIA        the program, then ": " and the reason if there is one
+     *   GATEWAY_CONNECT    "ADDRESS port N", then " (IP)" if the IP address differs
+     *   GATEWAY_HANDSHAKE  "SSH-2.0-OpenSSH_9.2p1 …, KEY EXCHANGE, CIPHER", then ", compressed" if the server
+     *                      compresses
+     *   GATEWAY_HOST_KEY   "TYPE SHA256:…, known in FILE line N"; "…, new: written to FILE" if the policy
+     *                      accepts new hosts; without the part after the comma if the key is refused
+     *   GATEWAY_AUTH       as in gateway_hop.authentication; over OpenSSH then ", host key SHA256:…"
      */
     char detail[512];
     int64_t duration_ms;

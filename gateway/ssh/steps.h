@@ -14,8 +14,8 @@ struct steps {
 
 void steps_begin(struct steps *s, enum gateway_step_kind kind);
 
-/* Ends the current step with the result `rc` and returns it. A failure that allows a retry or OpenSSH
- * (ERR_BUSY, ERR_UNSUPPORTED) is not reported yet. */
+/* Ends the current step with the result `rc`, and returns rc. `why` is the error of a failure. A failure that
+ * allows a retry or OpenSSH (ERR_BUSY, ERR_UNSUPPORTED) is not reported yet. */
 int steps_end(struct steps *s, int rc, const struct err *why);
 
 /* Reports the current step; `failure` is NULL for a success. */

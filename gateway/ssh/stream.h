@@ -11,7 +11,7 @@
 #include "base/base.h"
 #include "gateway/ssh/ssh.h"
 
-/* The results of read and write besides byte counts. */
+/* The results of stream_type.read and write besides byte counts. */
 enum { STREAM_AGAIN = -1, STREAM_EOF = -2, STREAM_BROKEN = -3 };
 
 /* The most descriptors that a stream polls. */
@@ -22,7 +22,7 @@ struct stream;
 struct stream_type {
     /* Continues the opening: 1 open, 0 not yet, -1 refused (see err). */
     int (*open)(struct stream *st, struct err *err);
-    /* Returns the bytes moved, STREAM_AGAIN, STREAM_EOF (read only) or STREAM_BROKEN. */
+    /* Both return the number of bytes moved, STREAM_AGAIN or STREAM_BROKEN; read also STREAM_EOF. */
     ssize_t (*read)(struct stream *st, void *p, size_t n);
     ssize_t (*write)(struct stream *st, const void *p, size_t n);
     /* Sends the end of the data: 1 done, 0 call again. */
@@ -48,8 +48,8 @@ struct session;
  */
 struct stream *stream_channel(struct session *session, const struct destination *to, struct err *err);
 
-/* Creates a stream to a TCP address or a local Unix socket. Only resolves the name, which blocks until
- * `deadline` at most; `open` connects. */
+/* Creates a stream to a TCP address or a local Unix socket. This function resolves the name, for which it
+ * blocks until `deadline` at most; the stream's `open` connects. */
 struct stream *stream_socket(const struct destination *to, int64_t deadline, int cancel_fd, struct err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * We write the open request ourselves: libssh2's own function for forwarding takes no window size, and before
- * 1.11 libssh2 has none for Unix sockets.
+ * 1.11 libssh2 has no function for Unix sockets.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,6 @@ struct channel_stream {
     struct window window;
     uint32_t enlargement; /* the window adjustment in progress */
     bool opening;         /* libssh2 has begun to open the channel and must finish */
-    bool has_answer;      /* opened or refused */
 };
 
 static struct channel_stream *to_channel(const struct stream *st)
@@ -85,7 +84,6 @@ static int channel_open(struct stream *st, struct err *err)
         return 0;
     session_record_round_trip(c->session, clock_now() - c->since);
     c->opening = false;
-    c->has_answer = true;
     session_end_opening(c->session, c);
     return c->channel ? 1 : set_open_failure(c, rc, err);
 }

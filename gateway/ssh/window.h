@@ -32,8 +32,8 @@ void window_record_read(struct window *w, size_t n, int64_t now);
 /* Returns how many bytes to add to the window if the other end may still send `left` bytes; 0: none yet. */
 uint32_t window_enlargement(const struct window *w, uint64_t left);
 
-/* Returns the kernel's smallest round-trip time of a TCP connection in whole milliseconds. -1 for other
- * descriptors and on systems other than Linux. */
+/* Returns the smallest round-trip time that the kernel has measured on a TCP connection, in whole
+ * milliseconds. -1 for other descriptors and on systems other than Linux. */
 int64_t window_tcp_rtt(int fd);
 
 #endif

@@ -96,7 +96,7 @@ static void read_log(const char *p, size_t n)
             abort();
         ssh_log_feed(l, sources[i], p, n);
         ssh_log_describe(l, &hop);
-        (void)ssh_log_failure(l, "host", NULL);
+        (void)ssh_log_explain_end(l, "host", NULL);
         (void)ssh_log_pop_refusal(l, &to, reason, sizeof reason);
         free(l);
     }

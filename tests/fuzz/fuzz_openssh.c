@@ -30,7 +30,7 @@ static void check_log(const uint8_t *p, size_t n)
     assert(fuzz_is_printable(hop.via) && fuzz_is_printable(hop.banner) && fuzz_is_printable(hop.host_key));
     assert(fuzz_is_printable(hop.server_ip) && fuzz_is_printable(hop.host_key_type));
     assert(fuzz_has_no_controls(hop.authentication, false));
-    assert(ssh_log_failure(l, "host port 22", &err) == -1);
+    assert(ssh_log_explain_end(l, "host port 22", &err) == -1);
     fuzz_expect_err(&err);
     if (ssh_log_pop_refusal(l, &to, reason, sizeof reason))
         assert(reason[0] && fuzz_is_printable(reason));

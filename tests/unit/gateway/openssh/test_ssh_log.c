@@ -251,7 +251,7 @@ static void the_reason_of_a_failure_is_read(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct err err = ERR_INIT;
         struct ssh_log *l = new_log(cases[i].lines);
-        assert_refused(ssh_log_failure(l, "h port 2", &err), &err, cases[i].kind, cases[i].msg);
+        assert_refused(ssh_log_explain_end(l, "h port 2", &err), &err, cases[i].kind, cases[i].msg);
         free(l);
     }
 }
@@ -309,7 +309,7 @@ static void the_reason_of_a_jumps_failure_is_read(void **state)
         struct ssh_log *l = new_log("kex_exchange_identification: Connection closed by remote host\r\n"
                                     "Connection closed by UNKNOWN port 65535\r\n");
         ssh_log_feed(l, SSH_STDERR, cases[i].lines, strlen(cases[i].lines));
-        assert_refused(ssh_log_failure(l, "h port 2", &err), &err, cases[i].kind, cases[i].msg);
+        assert_refused(ssh_log_explain_end(l, "h port 2", &err), &err, cases[i].kind, cases[i].msg);
         free(l);
     }
 }
@@ -367,12 +367,12 @@ static void lines_of_other_programs_are_ignored(void **state)
     l = new_log("debug1: Remote protocol version 2.0, remote software version x\n"
                 "a@h: Permission denied (publickey).\n");
     ssh_log_feed(l, SSH_STDERR, banner, sizeof banner - 1);
-    assert_refused(ssh_log_failure(l, "h port 2", &err), &err, ERR_DENIED,
+    assert_refused(ssh_log_explain_end(l, "h port 2", &err), &err, ERR_DENIED,
                    "the server accepted none of the offered keys and methods; it allows: publickey");
     free(l);
     l = new_log("debug1: Remote protocol version 2.0, remote software version x\nSomething new\n");
     ssh_log_feed(l, SSH_STDERR, "Welcome\n", 8);
-    assert_refused(ssh_log_failure(l, "h port 2", &err), &err, ERR_FAILED, "ssh says: Something new");
+    assert_refused(ssh_log_explain_end(l, "h port 2", &err), &err, ERR_FAILED, "ssh says: Something new");
     free(l);
 }
 
@@ -384,7 +384,7 @@ static void an_unknown_ssh_option_is_a_usage_error(void **state)
     struct err err = ERR_INIT;
     struct ssh_log *l = new_log("");
     ssh_log_feed(l, SSH_STDERR, lines, sizeof lines - 1);
-    assert_refused(ssh_log_failure(l, "h port 2", &err), &err, ERR_USAGE,
+    assert_refused(ssh_log_explain_end(l, "h port 2", &err), &err, ERR_USAGE,
                    "ssh's configuration has an unknown option: logverbose");
     free(l);
 }
@@ -452,10 +452,10 @@ static void a_very_long_log_still_gives_its_complaint(void **state)
     ssh_log_feed(l, SSH_STDERR, "\nlast\n", 6);
     for (unsigned i = 0; i < 100; i++)
         ssh_log_feed(l, SSH_LOG, "complaint\n", 10);
-    assert_int_equal(ssh_log_failure(l, "", &err), -1);
+    assert_int_equal(ssh_log_explain_end(l, "", &err), -1);
     assert_string_equal(err.msg, "ssh says: complaint");
     ssh_log_drop_complaints(l);
-    assert_int_equal(ssh_log_failure(l, "", &err), -1);
+    assert_int_equal(ssh_log_explain_end(l, "", &err), -1);
     assert_string_equal(err.msg, "ssh ended without a message");
     free(l);
 }
@@ -468,7 +468,7 @@ static void feed_damaged(void *ctx, const struct damaged *s)
     struct ssh_log *l = new_log("");
     ssh_log_feed(l, SSH_LOG, s->p, s->n);
     ssh_log_describe(l, &hop);
-    assert_int_equal(ssh_log_failure(l, "h", &err), -1);
+    assert_int_equal(ssh_log_explain_end(l, "h", &err), -1);
     assert_true(text_is_visible(hop.authentication) && text_is_visible(hop.banner));
     assert_true(text_is_visible(err.msg));
     free(l);
