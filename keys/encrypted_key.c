@@ -106,7 +106,7 @@ static bool apply_chacha(const unsigned char *key, uint32_t first_block, const u
 }
 
 /* Decrypts OpenSSH's combination of ChaCha20 and Poly1305 (PROTOCOL.chacha20poly1305). The sequence number is
- * 0. The second half of the key is unused, because it encrypts lengths and a key file has none. */
+ * 0. The second half of the key is unused: it would encrypt a length, which a key file does not have. */
 static bool decrypt_chacha(const unsigned char *key, const struct encrypted_key *encrypted,
                            unsigned char *dst, bool *ret_matches)
 {

@@ -1,5 +1,5 @@
 /* Inspects a private key file before its key is offered to a server: whether the file is usable, and which
- * public key it has. These comments call it FILE; ssh-keygen writes its public half to FILE.pub. */
+ * public key it has. Below, FILE is the private key file, and FILE.pub has its public key. */
 #ifndef KEYS_KEYFILE_H
 #define KEYS_KEYFILE_H
 
