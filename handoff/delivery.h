@@ -19,7 +19,7 @@ struct delivery_options {
     const char *title;         /* this and the next two: of the new issue */
     struct strlist labels;
     struct strlist assignees;
-    struct strlist redact_labels; /* labels of samples whose values are redacted */
+    struct strlist redact_labels; /* globs of the names of more labels to redact */
     bool plaintext_i_know;
     bool dry_run; /* make the copy, but send no request */
 };
