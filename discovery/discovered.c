@@ -146,7 +146,8 @@ int discovered_set_path(struct discovered_job *job, const char *path, struct err
     return 0;
 }
 
-int discovered_add(struct discovered *found, size_t job, const char *address, bool https, struct err *err)
+int discovered_add_target(struct discovered *found, size_t job, const char *address, bool https,
+                          struct err *err)
 {
     char host[ADDRESS_MAX];
     const char *at = address;

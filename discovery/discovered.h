@@ -13,7 +13,8 @@ bool discovered_get_job(const struct discovered *found, const char *name, size_t
 /* Adds the target at HOST, HOST:PORT or [V6]:PORT, with or without http:// or https://. Ignores a path. The
  * default port is that of the scheme. Adds a note for an invalid address. ERR_LIMIT if the source has too
  * many targets. */
-int discovered_add(struct discovered *found, size_t job, const char *address, bool https, struct err *err);
+int discovered_add_target(struct discovered *found, size_t job, const char *address, bool https,
+                          struct err *err);
 
 /* Adds a label of a target or group to `labels`. Skips Prometheus' own labels (`__...`, job, instance),
  * invalid names, and values that are empty, long or not visible. Ignores labels above the maximum number. */

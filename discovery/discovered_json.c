@@ -102,7 +102,7 @@ static int end_element(struct discovered_reader *r, struct err *err)
     size_t before = r->into->n;
     int rc = r->addresses.n ? find_or_add_job(r, name, &job, err) : 0;
     for (size_t i = 0; rc == 0 && i < r->addresses.n; i++)
-        rc = discovered_add(r->into, job, r->addresses.items[i], https, err);
+        rc = discovered_add_target(r->into, job, r->addresses.items[i], https, err);
     if (rc == 0)
         rc = discovered_set_labels(r->into, before, &r->labels, err);
     strlist_release(&r->addresses);

@@ -74,16 +74,16 @@ static int read_profile(const struct yaml_tree *tree, const struct yaml_node *va
 /* Returns the directory of all enabled profiles, or pprof's if their directories differ. */
 static struct str common_directory(const struct profiles *l)
 {
-    struct str dir = {0};
+    struct str common = {0};
     for (size_t i = 0; i < l->n; i++) {
         const char *slash = l->items[i].enabled && l->items[i].path ? strrchr(l->items[i].path, '/') : NULL;
-        struct str directory = {l->items[i].path, slash ? (size_t)(slash - l->items[i].path) : 0};
-        if (slash && dir.p && !str_equal(dir, directory))
+        struct str dir = {l->items[i].path, slash ? (size_t)(slash - l->items[i].path) : 0};
+        if (slash && common.p && !str_equal(common, dir))
             return STR(PPROF_DIRECTORY);
         if (slash)
-            dir = directory;
+            common = dir;
     }
-    return dir.p ? dir : STR(PPROF_DIRECTORY);
+    return common.p ? common : STR(PPROF_DIRECTORY);
 }
 
 /* Adds the kind of a profile: its handler in the directory `dir`, or its whole path. */

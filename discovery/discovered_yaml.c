@@ -56,6 +56,7 @@ static int read_text(const struct reading *r, const struct yaml_node *map, const
     return 0;
 }
 
+/* Reads the list under that key; *ret is its first item, NULL if the list is empty or missing. */
 static int read_list(const struct reading *r, const struct yaml_node *map, const char *key,
                      const struct yaml_node **ret, struct err *err)
 {
@@ -128,7 +129,7 @@ static int read_group(const struct reading *r, const struct yaml_node *group, co
     for (const struct yaml_node *v = targets; v; v = v->next) {
         if (v->kind != YAML_SCALAR)
             return yaml_tree_err(r->tree, v, err, "a target must be HOST:PORT");
-        if (discovered_add(r->into, job, v->text, https, err) < 0)
+        if (discovered_add_target(r->into, job, v->text, https, err) < 0)
             return -1;
     }
     return read_labels(r, labels, before, err);

@@ -57,7 +57,8 @@ struct discovered {
 };
 void discovered_release(struct discovered *found);
 
-/* Parses the answer of a source with a URL, piece by piece. ERR_FAILED for an invalid answer. */
+/* A parser for the answer of a source with a URL. discovered_reader_feed parses the next piece. ERR_FAILED
+ * for an invalid answer. */
 struct discovered_reader;
 int discovered_reader_new(enum source_kind kind, struct discovered *into, struct discovered_reader **ret,
                           struct err *err);
@@ -98,7 +99,7 @@ int discovery_query(const struct source *source, const struct fetch_grab *grab, 
                     struct err *err);
 
 /* Writes an answer to the cache, without its notes. `ssh` (may be NULL) has the settings of the request, as
- * in fetch_grab.ssh. */
+ * in fetch_access.ssh. */
 int discovery_cache_store(const struct source *source, const struct ssh_settings *ssh,
                           const struct discovered *found, struct err *err);
 
@@ -113,7 +114,7 @@ int discovery_cache_load(const struct source *source, const struct ssh_settings 
 struct discovered_counts {
     size_t n;            /* targets */
     size_t with_host;    /* targets with a host */
-    size_t in_inventory; /* targets with a host for which the inventory has the service already */
+    size_t in_inventory; /* targets with a host that has their service in the inventory already */
     size_t loopback;     /* targets without a host, on loopback, of a source without `host` */
     size_t unmatched;    /* targets without a host, because no host has their address */
     size_t withheld; /* unused targets: their secret would go to an address that is not in the inventory */
@@ -165,15 +166,17 @@ enum discovery_warning {
 
 struct discovery_options {
     enum discovery_policy policy;   /* when to query sources with a URL */
-    const struct ssh_settings *ssh; /* the settings of the requests, as fetch_access.ssh */
+    const struct ssh_settings *ssh; /* the settings of the requests, as in fetch_access.ssh */
     void *ctx;
     /* Queries a source with a URL, as discovery_query does. */
     int (*query)(void *ctx, const struct source *source, struct discovered *ret, struct err *err);
     /* The next callbacks may be NULL. `at` is the time of the old answer. */
     void (*warning)(void *ctx, const struct source *source, enum discovery_warning warning,
                     const struct err *why, int64_t at);
+    /* Called after a source was read. `ok`: discovery_add succeeded. */
     void (*listed)(void *ctx, const struct source_use *use, const struct discovered *found,
                    const struct discovered_counts *counts, bool ok);
+    /* Called after reading a source or adding its services failed. */
     void (*failed)(void *ctx, const struct source *source, const struct err *why);
 };
 

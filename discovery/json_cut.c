@@ -39,7 +39,7 @@ struct node {
 };
 
 struct level {
-    bool map;
+    bool is_map;             /* a mapping, not a list */
     const struct node *node; /* NULL: no path leads here */
 };
 
@@ -74,10 +74,12 @@ static struct node *find_child(struct json_cut *c, const struct node *parent, co
     return NULL;
 }
 
-static bool has_child(const struct json_cut *c, const struct node *node, bool map)
+/* Returns whether a path continues below the node: with a key if `is_map`, else with the elements of a list.
+ */
+static bool has_child(const struct json_cut *c, const struct node *node, bool is_map)
 {
     for (size_t i = 1; node && i < c->n_nodes; i++)
-        if (c->nodes[i].parent == node && (*c->nodes[i].key != '[') == map)
+        if (c->nodes[i].parent == node && (*c->nodes[i].key != '[') == is_map)
             return true;
     return false;
 }
@@ -146,29 +148,29 @@ static int report_value(struct json_cut *c, enum json_cut_kind kind, const char 
 
 /* ---- containers ---------------------------------------------------------------------------------------- */
 
-static int open_level(struct json_cut *c, bool map, struct err *err)
+static int open_level(struct json_cut *c, bool is_map, struct err *err)
 {
     if (c->depth == MAX_DEPTH)
         return err_set(err, ERR_FAILED, "it is nested deeper than %d levels", MAX_DEPTH);
-    c->levels[c->depth++] = (struct level){.map = map, .node = c->skipped_depth ? NULL : c->node};
+    c->levels[c->depth++] = (struct level){.is_map = is_map, .node = c->skipped_depth ? NULL : c->node};
     if (c->skipped_depth)
         return 0;
-    if (!has_child(c, c->node, map)) {
+    if (!has_child(c, c->node, is_map)) {
         c->skipped_depth = c->depth;
         c->state = SKIPPING;
         return 0;
     }
-    c->state = map ? AT_FIRST_KEY : AT_FIRST;
-    if (!map)
+    c->state = is_map ? AT_FIRST_KEY : AT_FIRST;
+    if (!is_map)
         c->node = find_child(c, c->node, "[]", 2);
     return 0;
 }
 
 /* Closes a container. Returns 1 if the bracket does not match. */
-static int close_level(struct json_cut *c, bool map, struct err *err)
+static int close_level(struct json_cut *c, bool is_map, struct err *err)
 {
     const struct level *l = &c->levels[c->depth - 1];
-    if (l->map != map)
+    if (l->is_map != is_map)
         return 1;
     c->depth--;
     if (c->skipped_depth && c->skipped_depth <= c->depth)
@@ -176,7 +178,7 @@ static int close_level(struct json_cut *c, bool map, struct err *err)
     c->skipped_depth = 0;
     c->state = c->depth ? AT_NEXT : AT_END;
     c->node = l->node;
-    return report_value(c, map ? JSON_CUT_MAP : JSON_CUT_LIST, NULL, err);
+    return report_value(c, is_map ? JSON_CUT_MAP : JSON_CUT_LIST, NULL, err);
 }
 
 /* ---- strings and words --------------------------------------------------------------------------------- */
@@ -208,10 +210,10 @@ static int decode_escapes(struct json_cut *c, struct err *err)
 
 static int end_key(struct json_cut *c, struct err *err)
 {
-    const struct node *map = c->levels[c->depth - 1].node;
+    const struct node *parent = c->levels[c->depth - 1].node;
     c->state = AT_COLON;
-    const struct node *wildcard = find_child(c, map, "*", 1);
-    c->node = find_child(c, map, buf_str(&c->text), c->text.len);
+    const struct node *wildcard = find_child(c, parent, "*", 1);
+    c->node = find_child(c, parent, buf_str(&c->text), c->text.len);
     if (!c->node)
         c->node = wildcard;
     if (!c->node || c->node != wildcard)
@@ -254,11 +256,11 @@ static int end_word(struct json_cut *c, struct err *err)
     return report_value(c, JSON_CUT_OTHER, buf_str(&c->text), err);
 }
 
-static void begin_string(struct json_cut *c, bool key)
+static void begin_string(struct json_cut *c, bool is_key)
 {
     c->state = IN_STRING;
-    c->is_key = key;
-    c->is_wanted = !c->skipped_depth && (key || (c->node && c->node->path_index >= 0));
+    c->is_key = is_key;
+    c->is_wanted = !c->skipped_depth && (is_key || (c->node && c->node->path_index >= 0));
     buf_clear(&c->text);
 }
 
@@ -320,6 +322,7 @@ static int begin_value(struct json_cut *c, char b, struct err *err)
     return 0;
 }
 
+/* Returns 1 if the byte is invalid. */
 static int handle_byte_after_value(struct json_cut *c, char b, struct err *err)
 {
     const struct level *l = &c->levels[c->depth - 1];
@@ -327,8 +330,8 @@ static int handle_byte_after_value(struct json_cut *c, char b, struct err *err)
         return close_level(c, b == '}', err);
     if (b != ',')
         return 1;
-    c->state = l->map ? AT_KEY : AT_VALUE;
-    if (!l->map)
+    c->state = l->is_map ? AT_KEY : AT_VALUE;
+    if (!l->is_map)
         c->node = find_child(c, l->node, "[]", 2);
     return 0;
 }

@@ -313,11 +313,11 @@ struct naming {
     struct discovery *discovery;
     const struct host *host;
     struct name_map taken; /* the names of its services */
-    /* The name and port of the last candidate that was named by its port, and its number. The next candidate
-     * with the same name and port gets a higher number. */
-    const char *name;
-    unsigned port;
-    unsigned number;
+    /* The last candidate that was named by its port: its own name, its port, and the number in its new name.
+     * The next candidate with the same name and port gets a higher number. */
+    const char *last_name;
+    unsigned last_port;
+    unsigned last_number;
 };
 
 static int register_name(struct naming *n, const char *name, struct err *err)
@@ -329,7 +329,7 @@ static int begin_host(struct naming *n, const struct host *host, struct err *err
 {
     name_map_release(&n->taken);
     n->host = host;
-    n->name = NULL;
+    n->last_name = NULL;
     const struct service *service;
     for (size_t i = 0; (service = targets_service_at(n->discovery->targets, host, i)); i++)
         if (register_name(n, service->name, err) < 0)
@@ -346,8 +346,8 @@ static int name_by_port(struct naming *n, const struct candidate *c, struct err 
 {
     char name[MAX_NAME + 40];
     struct service *s = c->service;
-    bool continues = n->name && n->port == s->port && strcmp(n->name, s->name) == 0;
-    unsigned number = continues ? n->number + 1 : 1;
+    bool continues = n->last_name && n->last_port == s->port && strcmp(n->last_name, s->name) == 0;
+    unsigned number = continues ? n->last_number + 1 : 1;
     for (;; number++) {
         if (number == 1)
             snprintf(name, sizeof name, "%s-%u", s->name, s->port);
@@ -359,9 +359,9 @@ static int name_by_port(struct naming *n, const struct candidate *c, struct err 
     char *copy = strdup(name);
     if (!copy)
         return err_nomem(err);
-    n->name = s->name;
-    n->port = s->port;
-    n->number = number;
+    n->last_name = s->name;
+    n->last_port = s->port;
+    n->last_number = number;
     s->family = s->name;
     s->name = copy;
     return 0;

@@ -161,7 +161,9 @@ static int set_json_error(const struct handoff_job *j, const struct http_answer 
                     j->request->tracker->url);
 }
 
-/* A success with another status than `status`: says whether the answer is JSON of a tracker, or a page. */
+/* Sets the error of a success with another status than `status`. An answer that is not JSON has its own
+ * error.
+ */
 static int set_success_error(const struct handoff_job *j, const struct http_answer *a, int status,
                              struct err *err)
 {

@@ -22,7 +22,7 @@ struct attachment {
 int attachment_open(const char *path, bool encrypted, int cancel_fd, struct attachment *ret, struct err *err);
 void attachment_close(struct attachment *a);
 
-/* Compares the tracker's stored file with the sent one, while the stored file is being downloaded. */
+/* The tracker's stored file while it is downloaded, to compare it with the sent one. */
 struct downloaded_file {
     struct sha256 *hash;
     uint64_t bytes;

@@ -11,14 +11,15 @@
 #include "inventory/inventory.h"
 #include "seal/seal.h"
 
+/* The user's options. NULL, empty or false: not given. */
 struct delivery_options {
     const char *team;
-    const char *to; /* TRACKER:PROJECT[#ISSUE] */
-    struct strlist encrypt_to;
-    const char *title;
+    const char *to;            /* TRACKER:PROJECT[#ISSUE] */
+    struct strlist encrypt_to; /* recipients, each a key or a file of keys */
+    const char *title;         /* this and the next two: of the new issue */
     struct strlist labels;
     struct strlist assignees;
-    struct strlist redact_labels;
+    struct strlist redact_labels; /* globs of the names of more labels to redact */
     bool plaintext_i_know;
     bool dry_run; /* make the copy, but send no request */
 };
@@ -56,7 +57,7 @@ struct delivery_run {
     ask_fn *ask;         /* asks for the passphrase of the signing key */
     void *ask_ctx;
     int64_t ask_ms; /* timeout of the user's answer or touch */
-    int cancel_fd;  /* or -1 */
+    int cancel_fd;  /* -1: none */
     /* Called when the copy exists. The delivery then sends the copy, if it has a tracker. */
     void (*copied)(void *ctx, const struct bundle_copy_result *copy);
     /* Called if redaction has changed the title; `title` is the redacted one, which is sent. */

@@ -72,6 +72,7 @@ struct tracker_type {
     /* Formats the text of the note: link, summary, instructions. */
     void (*format_note)(const struct handoff_job *j, struct buf *out);
     int (*write_note)(struct handoff_job *j, const char *text, struct err *err);
+    /* Checks that the tracker shows the note, and reads its flag. */
     int (*read_note)(struct handoff_job *j, bool *ret_internal, struct err *err);
 };
 
@@ -101,22 +102,24 @@ const struct tracker_type *tracker_type_of(const struct tracker_kind *kind);
  */
 int job_request(struct handoff_job *j, const struct http_request *request, int status, json_t **ret,
                 struct err *err);
-/* job_send works like job_request, with a JSON body. */
+/* A request with a JSON body. */
 struct job_change {
     struct http_request request;
     json_t *body; /* job_send takes the reference; NULL: out of memory */
     int status;   /* the expected HTTP status */
 };
 #define CHANGE(...) (&(const struct job_change){__VA_ARGS__})
+/* Works like job_request. */
 int job_send(struct handoff_job *j, const struct job_change *change, json_t **ret, struct err *err);
 /* Sends a GET request and expects status 200; in a dry run *ret is parsed from `dry_answer`. */
 int job_get(struct handoff_job *j, const char *path, const char *dry_answer, json_t **ret, struct err *err);
-/* Fetches a file and passes it to a sink. Follows a redirect of the tracker to its file store. */
+/* The receiver of a file. */
 struct job_sink {
     int (*receive)(void *ctx, const void *p, size_t n, struct err *err);
     void *ctx;
     uint64_t limit; /* bytes; more is an error */
 };
+/* Fetches a file and passes it to the sink. Follows a redirect of the tracker to its file store. */
 int job_fetch(struct handoff_job *j, const char *path, const struct job_sink *sink, struct err *err);
 /* Fetches a file and compares it with the attachment. */
 int job_compare(struct handoff_job *j, const char *path, struct err *err);

@@ -82,7 +82,8 @@ static int read_issue(struct handoff_job *j, struct err *err)
     return rc;
 }
 
-/* Sets j->assignee to the member with this number, else to the first whose name in Redmine is `assignee`. */
+/* Sets j->assignee to the number of the member whose number is `assignee`, else of the first whose name is
+ * `assignee`. Leaves it unchanged if there is none. */
 static void find_member(struct handoff_job *j, const json_t *members, const char *assignee)
 {
     char name[200], id[JOB_ID_SIZE];
@@ -295,7 +296,7 @@ static int verify_file(struct handoff_job *j, struct err *err)
 }
 
 /* Checks that the issue has the file, because Redmine reports no error if it does not attach one. */
-static int find_file(struct handoff_job *j, const json_t *attachments, struct err *err)
+static int check_file_is_attached(struct handoff_job *j, const json_t *attachments, struct err *err)
 {
     char id[JOB_ID_SIZE], name[200];
     json_t *file = NULL;
@@ -323,7 +324,7 @@ static int attach_file(struct handoff_job *j, struct err *err)
         return -1;
     int rc = 0;
     if (!j->options->dry_run)
-        rc = find_file(j, json_object_get(json_object_get(o, "issue"), "attachments"), err);
+        rc = check_file_is_attached(j, json_object_get(json_object_get(o, "issue"), "attachments"), err);
     json_decref(o);
     return rc;
 }

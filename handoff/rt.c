@@ -99,7 +99,8 @@ static int create_ticket(struct handoff_job *j, const char *title, const char *d
 
 /* ---- comments ------------------------------------------------------------------------------------------ */
 
-static int is_comment(struct handoff_job *j, const char *transaction, bool *ret, struct err *err)
+/* Sets *ret to whether the transaction is a comment. */
+static int check_comment(struct handoff_job *j, const char *transaction, bool *ret, struct err *err)
 {
     char path[200], type[64];
     json_t *o = NULL;
@@ -257,7 +258,7 @@ static int verify_file(struct handoff_job *j, struct err *err)
     if (rc == 0 && !j->options->dry_run)
         rc = downloaded_file_compare(&stored, &j->attachment, err);
     downloaded_file_release(&stored);
-    if (rc < 0 || is_comment(j, transaction, &internal, err) < 0)
+    if (rc < 0 || check_comment(j, transaction, &internal, err) < 0)
         return -1;
     return internal ? 0 : err_set(err, ERR_FAILED, "the tracker did not accept it as a comment");
 }
@@ -280,8 +281,8 @@ static bool may_be_note(const struct handoff_job *j, const json_t *attachment, c
            (!length || text_to_uint(length, NOTE_MAX, &size) == 0);
 }
 
-/* Checks whether an attachment is the text of profgrab's note. If so, sets j->note to its transaction. */
-static int is_note(struct handoff_job *j, const json_t *attachment, bool *ret, struct err *err)
+/* If the attachment is the text of profgrab's note, sets *ret to true and j->note to its transaction. */
+static int check_note(struct handoff_job *j, const json_t *attachment, bool *ret, struct err *err)
 {
     char path[200], id[JOB_ID_SIZE];
     if (answer_id(j, attachment, "id", id, err) < 0)
@@ -309,11 +310,11 @@ static int read_note(struct handoff_job *j, bool *ret_internal, struct err *err)
     snprintf(j->note, sizeof j->note, "%s", found ? "NOTE" : "");
     int rc = 0;
     for (size_t i = json_array_size(list); rc == 0 && !found && i-- > 0;)
-        rc = is_note(j, json_array_get(list, i), &found, err);
+        rc = check_note(j, json_array_get(list, i), &found, err);
     json_decref(list);
     if (rc == 0 && !found)
         rc = err_set(err, ERR_FAILED, "the tracker does not show the note");
-    return rc < 0 ? -1 : is_comment(j, j->note, ret_internal, err);
+    return rc < 0 ? -1 : check_comment(j, j->note, ret_internal, err);
 }
 
 const struct tracker_type tracker_rt = {

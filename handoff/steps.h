@@ -26,7 +26,7 @@ struct handoff_request {
     const char *project; /* in the tracker's form: "group/project", an identifier, a queue */
     const char *issue;   /* the number of an existing issue, in digits; NULL: a new issue */
     const char *file;    /* the path of the bundle to send */
-    bool encrypted;
+    bool encrypted;      /* the file is encrypted */
     /* The user's title of a new issue, sent before the issue's flag is read back; NULL: a neutral title. */
     const char *title;
     /* Lines with the findings and host names, sent only after a read-back shows that outsiders cannot read
@@ -121,9 +121,9 @@ struct handoff_options {
 
 /*
  * Checks a hand-off's request, and sends nothing to the tracker. ERR_USAGE if the request is invalid;
- * ERR_DENIED if the hand-off would refuse a bundle in plain text whatever the tracker answers. Opens no file
- * and reads no token, so `file` may be NULL. Reads only plaintext_i_know of the options. handoff_run calls it
- * first; a caller may call it before it makes the bundle.
+ * ERR_DENIED if no answer of the tracker could allow the bundle, which is in plain text. Opens no file and
+ * reads no token, so `file` may be NULL. Reads only plaintext_i_know of the options. handoff_run calls this
+ * function first; a caller may call it before it makes the bundle.
  */
 int handoff_check(const struct handoff_request *request, const struct handoff_options *options,
                   struct err *err);

@@ -15,7 +15,7 @@
 /* A summary that is being written. */
 struct unfinished_summary {
     struct buf text;
-    size_t services, findings;
+    size_t n_services, n_findings;
     bool full; /* no further line fits */
     bool cut;  /* a line was omitted */
 };
@@ -90,10 +90,10 @@ static void add_items(struct unfinished_summary *s, const char *host, const stru
 static void add_findings(struct unfinished_summary *s, const char *where, const struct manifest_finding *list,
                          size_t n)
 {
-    for (size_t i = 0; i < n; i++, s->findings++) {
+    for (size_t i = 0; i < n; i++, s->n_findings++) {
         struct buf line = BUF_INIT(MAX_TEXT);
-        s->cut = s->cut || s->findings >= MAX_FINDINGS;
-        if (s->findings >= MAX_FINDINGS)
+        s->cut = s->cut || s->n_findings >= MAX_FINDINGS;
+        if (s->n_findings >= MAX_FINDINGS)
             return;
         const char *text = text_or_empty(list[i].text);
         buf_addf(&line, "%s: %s\n", where, text);
@@ -108,8 +108,8 @@ static void add_findings(struct unfinished_summary *s, const char *where, const 
 static void add_service(struct unfinished_summary *s, const char *host,
                         const struct manifest_service *service)
 {
-    s->cut = s->cut || s->services >= MAX_SERVICES;
-    if (s->services++ >= MAX_SERVICES)
+    s->cut = s->cut || s->n_services >= MAX_SERVICES;
+    if (s->n_services++ >= MAX_SERVICES)
         return;
     add_items(s, host, service);
     add_findings(s, text_or_empty(service->name), service->findings, service->n_findings);

@@ -88,7 +88,7 @@ static void on_header(void *ctx, const char *p, size_t n)
         text_printable(attempt->answer->retry_after, sizeof attempt->answer->retry_after, value, m);
 }
 
-static int pass_to_sink(struct attempt *attempt, const char *p, size_t n, struct err *err)
+static int pass_to_body_callback(struct attempt *attempt, const char *p, size_t n, struct err *err)
 {
     const struct http_request *r = attempt->request;
     if (n > r->limit - attempt->passed)
@@ -103,7 +103,7 @@ static int on_body(void *ctx, const char *p, size_t n, struct err *err)
     long status = 0;
     curl_easy_getinfo(attempt->http->handle.easy, CURLINFO_RESPONSE_CODE, &status);
     if (attempt->request->body && status == 200)
-        return pass_to_sink(attempt, p, n, err);
+        return pass_to_body_callback(attempt, p, n, err);
     buf_add(&attempt->answer->body, p, n);
     return buf_check(&attempt->answer->body, "the answer", err);
 }
@@ -181,8 +181,9 @@ void http_headers_free(struct curl_slist *headers)
 static int set_headers(struct attempt *attempt, bool without_token)
 {
     const struct http_request *r = attempt->request;
-    int failed =
-        attempt->http->auth && !without_token ? add_header(&attempt->headers, attempt->http->auth->data) : 0;
+    int failed = attempt->http->auth_header && !without_token
+                     ? add_header(&attempt->headers, attempt->http->auth_header->data)
+                     : 0;
     failed |= add_header(&attempt->headers, r->body ? "Accept: */*" : "Accept: application/json");
     if (r->json)
         failed |= add_header(&attempt->headers, "Content-Type: application/json");

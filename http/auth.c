@@ -8,6 +8,7 @@
 #include "base/banned.h"
 
 #define CHUNK 65536
+/* Enough for "USER:SECRET" in base64, with its NUL. */
 #define ENCODED_SIZE (2 * (SECRET_MAX + 300))
 
 /* Writes the base64 text of Basic authentication; "" for a bearer token. The caller wipes it. */
@@ -53,7 +54,7 @@ int http_auth_find_in_file(const struct http_auth *auth, int fd, bool *ret_found
     for (off_t at = 0; !found && (n = pread(fd, window + kept, CHUNK, at)) > 0; at += n) {
         size_t size = kept + (size_t)n;
         found = contains_secret(window, size, auth->secret->text) || contains_secret(window, size, encoded);
-        /* The secret may begin at the end of this piece. */
+        /* Keep the end of this piece, because a copy of the secret may begin there. */
         kept = size < ENCODED_SIZE ? size : ENCODED_SIZE;
         memmove(window, window + size - kept, kept);
     }

@@ -1,4 +1,4 @@
-/* Credentials for a server. Finds and masks copies of them in its answers. */
+/* Credentials for a server, and functions that find or mask copies of them in the server's answers. */
 #ifndef HTTP_AUTH_H
 #define HTTP_AUTH_H
 

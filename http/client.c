@@ -49,9 +49,9 @@ static int set_auth(struct http *h, const char *format, struct err *err)
     const char *placeholder = strstr(format, "%s");
     int n = placeholder ? (int)(placeholder - format) : (int)strlen(format);
     snprintf(header, sizeof header, "%.*s%s", n, format, h->token->text);
-    h->auth = curl_slist_append(NULL, header);
+    h->auth_header = curl_slist_append(NULL, header);
     explicit_bzero(header, sizeof header);
-    return h->auth ? 0 : err_nomem(err);
+    return h->auth_header ? 0 : err_nomem(err);
 }
 
 /* Refuses a URL that would send the token unencrypted to another machine. */
@@ -97,7 +97,7 @@ void http_free(struct http *h)
     if (!h)
         return;
     http_handle_release(&h->handle);
-    http_headers_free(h->auth);
+    http_headers_free(h->auth_header);
     free(h->base_url);
     free(h);
 }
@@ -109,7 +109,8 @@ void http_answer_release(struct http_answer *a)
 
 /* ---- redirects ----------------------------------------------------------------------------------------- */
 
-/* If the request is a GET that may follow the redirect, sets the destination to its URL and returns true. */
+/* If the request is a GET that may follow the redirect, sets the destination to the redirect's URL and
+ * returns true. */
 static bool follow_redirect(struct http *h, const struct http_request *r, const struct http_answer *a,
                             struct http_destination *destination)
 {
@@ -126,8 +127,7 @@ static bool follow_redirect(struct http *h, const struct http_request *r, const 
         return false;
     free(destination->url);
     destination->url = copy;
-    /* Requests after this one have no token either, because the other origin could redirect back to the
-     * tracker. */
+    /* Once set, without_token stays set, because the other origin could redirect back to the tracker. */
     destination->without_token = destination->without_token || !same_origin;
     return true;
 }

@@ -7,8 +7,8 @@
 
 struct http {
     struct http_handle handle;
-    struct curl_slist *auth; /* the header with a copy of the token */
-    char *base_url;          /* http_options.url */
+    struct curl_slist *auth_header; /* has a copy of the token; NULL: no token */
+    char *base_url;                 /* http_options.url */
     const char *ca;
     const struct secret *token;
     struct http_options options;

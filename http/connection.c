@@ -199,7 +199,7 @@ void http_connection_free(struct http_connection *c)
 
 /* ---- errors -------------------------------------------------------------------------------------------- */
 
-static int silence_error(const struct request *r, struct err *err)
+static int set_silence_error(const struct request *r, struct err *err)
 {
     char waited[32];
     text_duration(waited, sizeof waited, r->connection->options.timeout_ms);
@@ -212,7 +212,7 @@ static int silence_error(const struct request *r, struct err *err)
                    (unsigned long long)r->response->bytes);
 }
 
-static int deadline_error(const struct request *r, struct err *err)
+static int set_slow_error(const struct request *r, struct err *err)
 {
     char limit[32];
     unsigned long long bytes = r->response->bytes;
@@ -236,10 +236,10 @@ static int set_error(const struct request *r, const char *url, struct err *err)
     case HTTP_FAILURE_CANCELLED:
         return err_set(err, ERR_CANCELLED, "interrupted");
     case HTTP_FAILURE_SILENCE:
-        return silence_error(r, err);
+        return set_silence_error(r, err);
     case HTTP_FAILURE_LIMIT:
     case HTTP_FAILURE_TRICKLE:
-        return deadline_error(r, err);
+        return set_slow_error(r, err);
     case HTTP_FAILURE_COSTLY:
         return err_set(err, ERR_FAILED, HTTP_COSTLY_TEXT);
     case HTTP_FAILURE_HEADERS:

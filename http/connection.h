@@ -30,7 +30,7 @@ struct http_connection_options {
     struct http_tls tls;
     struct http_auth auth;
     int cancel_fd;      /* ends a request when it becomes readable; -1: none */
-    int64_t timeout_ms; /* the maximum silence of the server, in addition to timed_ms */
+    int64_t timeout_ms; /* the maximum silence of the server, in addition to http_get.timed_ms */
     /* Returns whether the SSH channel to the server is still being opened. That time does not count as
      * silence. */
     bool (*is_opening)(void *ctx);

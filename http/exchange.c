@@ -81,7 +81,8 @@ static int64_t later_of(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Returns whether the current window has ended with too few bytes. Begins the next window after its end. */
+/* Returns whether trickle_ms have passed since window_start with too few bytes. Begins the next window after
+ * that time. */
 static bool is_trickling(struct http_exchange *x, int64_t now)
 {
     if (x->trickle_ms <= 0 || (x->silence_ms > 0 && x->first_byte_ms < 0))
@@ -220,12 +221,12 @@ static enum http_failure run_transfer(struct http_exchange *x, CURLcode *ret)
     struct curl_waitfd cancel = {.fd = x->cancel_fd, .events = CURL_WAIT_POLLIN};
     int64_t reported = x->start;
     for (;;) {
-        int running = 0, pending = 0;
-        if (curl_multi_perform(h->multi, &running) != CURLM_OK)
+        int n_running = 0, n_pending = 0;
+        if (curl_multi_perform(h->multi, &n_running) != CURLM_OK)
             return HTTP_FAILURE_BROKEN;
         if (x->end_reason != HTTP_FAILURE_NONE)
             return x->end_reason;
-        const CURLMsg *message = curl_multi_info_read(h->multi, &pending);
+        const CURLMsg *message = curl_multi_info_read(h->multi, &n_pending);
         if (message && message->msg == CURLMSG_DONE) {
             *ret = message->data.result;
             return HTTP_FAILURE_NONE;

@@ -58,11 +58,12 @@ struct http_exchange {
     size_t headers_size;
     struct err callback_err; /* the error of a callback */
 
-    enum http_failure end_reason;    /* why the exchange must end, set inside libcurl's callbacks */
-    int64_t last_byte, window_start; /* by clock_now() */
-    int64_t cpu_start;               /* the CPU time of this thread at the start, in ns */
-    int64_t cpu_body;                /* the CPU time in `body` for large pieces, in ns */
-    uint64_t window_bytes;           /* `transferred` at window_start */
+    enum http_failure end_reason; /* why the exchange must end, set inside libcurl's callbacks */
+    int64_t last_byte;            /* the time of the last byte, by clock_now() */
+    int64_t window_start;         /* the start of the time of trickle_ms, by clock_now() */
+    uint64_t window_bytes;        /* `transferred` at window_start */
+    int64_t cpu_start;            /* the CPU time of this thread at the start, in ns */
+    int64_t cpu_body;             /* the CPU time in `body` for large pieces, in ns */
 };
 
 /* Sends the request that the handle describes. HTTP_FAILURE_NONE: a complete answer of any status was

@@ -27,7 +27,7 @@ char *address_text(const struct address *a);
 
 /* Converts a host's name or an IP address to its canonical form: lower case, no dot at the end, IP addresses
  * as inet_ntop writes them. -1 for any other text. */
-#define ADDRESS_MAX 254
+#define ADDRESS_MAX 254 /* bytes, with the NUL */
 int address_canonical(const char *host, char ret[static ADDRESS_MAX]);
 
 /* Splits a text of n bytes of the form HOST, HOST:PORT, [V6] or [V6]:PORT. `ret_host` receives the

@@ -44,10 +44,10 @@ static bool is_taken(const struct inventory *inv, const struct services *made, c
     return name_map_get(&inv->service_names, name) != NULL;
 }
 
-/* Finds a free service name. Names must be unique, because a service's profiles are stored in a directory of
- * its name. */
-static int find_name(const struct inventory *inv, const struct services *made, const char *base, char **ret,
-                     struct err *err)
+/* Replaces *ret by a name that no service has: `base`, `base`-2, `base`-3, ... Names must be unique, because
+ * a service's profiles are stored in a directory of its name. */
+static int set_unique_name(const struct inventory *inv, const struct services *made, const char *base,
+                           char **ret, struct err *err)
 {
     char name[NAME_MAX_BYTES + 16];
     snprintf(name, sizeof name, "%s", base);
@@ -84,7 +84,8 @@ static bool is_same_service(const struct service *a, const struct service *b)
            strcmp(sockets[0], sockets[1]) == 0;
 }
 
-/* Names the service and adds it to `made`. Returns an equal existing one instead. */
+/* Names the service and adds it to `made`. If `made` has an equal service, frees the new one and returns the
+ * equal one. */
 static int add_or_reuse(const struct inventory *inv, struct services *made, struct service *service,
                         const struct service **ret, struct err *err)
 {
@@ -94,7 +95,7 @@ static int add_or_reuse(const struct inventory *inv, struct services *made, stru
             service_free(service);
             return 0;
         }
-    if (find_name(inv, made, service->name, &service->name, err) < 0) {
+    if (set_unique_name(inv, made, service->name, &service->name, err) < 0) {
         service_free(service);
         return -1;
     }
@@ -118,7 +119,7 @@ int adhoc_service(const struct inventory *inv, struct created_objects *c, const 
     generate_base_name(sel, name);
     if (make_service(sel, name, &service, err) < 0)
         return -1;
-    return add_or_reuse(inv, &c->adhoc, service, ret, err);
+    return add_or_reuse(inv, &c->adhoc_services, service, ret, err);
 }
 
 /* ---- hosts --------------------------------------------------------------------------------------------- */
@@ -162,8 +163,8 @@ int adhoc_host(struct created_objects *c, const char *text, const struct host **
     const struct host *known = NULL;
     if (find_or_make(c, text, &known, &host, err) < 0)
         return -1;
-    if (host &&
-        (hosts_add(&c->hosts, host, err) < 0 || name_map_add(&c->by_address, host->address, host, err) < 0))
+    if (host && (hosts_add(&c->adhoc_hosts, host, err) < 0 ||
+                 name_map_add(&c->by_address, host->address, host, err) < 0))
         return -1;
     *ret = host ? host : known;
     return 0;

@@ -12,8 +12,8 @@ int adhoc_service(const struct inventory *inv, struct created_objects *c, const 
 /* Creates the host at the address `text`, or returns the host that was created for the same address. */
 int adhoc_host(struct created_objects *c, const char *text, const struct host **ret, struct err *err);
 
-/* Creates each host of a pattern that is neither in the inventory nor created yet. Later patterns and a
- * source's targets match these hosts like those of the inventory. */
+/* Creates those hosts of a pattern that are neither in the inventory nor created yet. Later patterns and a
+ * source's targets match the created hosts like hosts of the inventory. */
 int adhoc_create_named_hosts(const struct inventory *inv, struct created_objects *c, const char *pattern,
                              struct err *err);
 

@@ -24,10 +24,10 @@ void targets_release(struct targets *t)
     *t = (struct targets){0};
     if (!c)
         return;
-    hosts_release(&c->hosts);
+    hosts_release(&c->adhoc_hosts);
     hosts_release(&c->named_hosts);
-    services_release(&c->adhoc);
-    services_release(&c->discovered);
+    services_release(&c->adhoc_services);
+    services_release(&c->discovered_services);
     for (size_t i = 0; i < c->by_host.n; i++) {
         struct host_services *l = (struct host_services *)(uintptr_t)c->by_host.entries[i].value;
         free(l->items);
@@ -114,7 +114,7 @@ int targets_take_service(struct targets *t, struct service *service, struct err 
 {
     struct created_objects *c = targets_created(t, err);
     if (c)
-        return services_add(&c->discovered, service, err);
+        return services_add(&c->discovered_services, service, err);
     service_free(service);
     return -1;
 }

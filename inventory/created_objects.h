@@ -19,19 +19,19 @@ struct name_list {
 };
 
 struct created_objects {
-    struct hosts hosts;         /* ad hoc hosts */
-    struct name_map by_address; /* maps addresses to the hosts in `hosts` and `named_hosts` */
-    struct hosts named_hosts;   /* those ad hoc hosts that patterns also match (targets_select_source) */
+    struct hosts adhoc_hosts;   /* the hosts at addresses of the selection */
+    struct hosts named_hosts;   /* other ad hoc hosts, which patterns match too (targets_select_source) */
+    struct name_map by_address; /* maps addresses to the hosts of both lists */
     struct name_map by_name;    /* maps names to `named_hosts`; ignores case */
 
-    struct services adhoc;             /* ad hoc services: port-N, unix-NAME */
-    struct services discovered;        /* added by targets_take_service */
-    struct name_map by_host;           /* maps host names to struct host_services */
-    struct name_map service_names;     /* maps service names, and the common names of several services
-                                          (service.family), to a discovered service of any host */
-    struct name_list discovered_names; /* the `service_names` that no service of the inventory has */
+    struct services adhoc_services;      /* port-N, unix-NAME */
+    struct services discovered_services; /* added by targets_take_service */
+    struct name_map by_host;             /* maps host names to struct host_services */
+    struct name_map service_names;       /* maps service names, and the common names of several services
+                                            (service.family), to a discovered service of any host */
+    struct name_list discovered_names;   /* the `service_names` that no service of the inventory has */
 
-    struct sources sources;   /* the sources that --from names as KIND:URL or KIND:FILE */
+    struct sources sources;   /* the sources that --from names as [KIND:]URL or [KIND:]FILE */
     struct source_use **uses; /* the sources that this run queries */
     size_t n_uses, cap_uses;
     struct strlist failures; /* NAME: ERROR of each failed source, whose targets are missing */

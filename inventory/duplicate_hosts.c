@@ -11,7 +11,7 @@ struct search {
     struct buf text; /* of the current target */
     struct strlist texts;
     struct name_map processes; /* maps each text to the first host that has it */
-    struct name_map firsts;    /* maps the names of these hosts to their index in `found` + 1 */
+    struct name_map firsts;    /* maps the name of a first host to 1 + the index of its entry in `found` */
     struct duplicate_hosts_list found;
 };
 
@@ -37,6 +37,7 @@ static int describe_process(const struct target *t, struct buf *ret, struct err 
     return buf_check(ret, "a target", err);
 }
 
+/* *ret: 1 + the index of the new entry. */
 static int new_entry(struct search *s, const struct host *first, size_t *ret, struct err *err)
 {
     struct duplicate_hosts_list *l = &s->found;

@@ -25,7 +25,7 @@ static int exclude_host(struct exclusion *x, const struct host *host, struct err
     return name_map_get(&x->names, host->name) ? 0 : name_map_add(&x->names, host->name, host, err);
 }
 
-/* Checks whether the host has the name, or the address. */
+/* Checks whether `name` is the host's name or address, or a glob that matches the host's name. */
 static bool matches_host(const struct host *host, const char *name)
 {
     if (match_is_glob(name))

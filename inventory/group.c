@@ -13,7 +13,7 @@
 /* The state of resolving; `level` is the nesting depth. */
 struct resolution {
     const struct schema *schema;
-    struct name_map nodes; /* group name to its list in the file */
+    struct name_map nodes; /* maps names of groups to their lists in the file */
     unsigned level;
 };
 

@@ -159,6 +159,7 @@ static int add_label(const struct schema *s, const struct yaml_node *value, stru
     if (schema_check_name(s, value->key, "label", err) < 0)
         return -1;
     struct label *label = &host->labels[host->n_labels++];
+    /* An unquoted `true` or `no` is a valid label, but schema_read_text refuses it. */
     if (value->kind == YAML_SCALAR && value->plain && *value->text && strcmp(value->text, "~") != 0 &&
         strcasecmp(value->text, "null") != 0)
         label->value = strdup(value->text);

@@ -14,8 +14,8 @@ struct host {
     bool direct;   /* profgrab connects without SSH (`connect: direct`) */
     bool adhoc;    /* not in the inventory: the user gave its address */
     struct ssh_settings ssh;
-    const struct service *
-        *services; /* the services in the inventory; targets_service_at also returns discovered ones */
+    /* The services in the inventory. targets_service_at also returns discovered ones. */
+    const struct service **services;
     size_t n_services;
     struct label *labels;
     size_t n_labels;

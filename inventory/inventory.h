@@ -30,10 +30,10 @@
 struct inventory;
 
 /*
- * Finds the path of the inventory: `option` if not NULL, else $PROFGRAB_INVENTORY, and this file must exist.
- * Without both, $XDG_CONFIG_HOME/profgrab/inventory.yaml (~/.config without that variable) if it exists, else
- * /etc/profgrab/inventory.yaml if it exists; never a file of the working directory. *ret is NULL if there is
- * no inventory; the caller frees it.
+ * Finds the path of the inventory: `option` if not NULL, else $PROFGRAB_INVENTORY; a file that one of them
+ * names must exist. Without both, $XDG_CONFIG_HOME/profgrab/inventory.yaml (~/.config without that variable)
+ * if it exists, else /etc/profgrab/inventory.yaml if it exists; never a file of the working directory. *ret
+ * is NULL if there is no inventory; the caller frees it.
  */
 int inventory_find(const char *option, char **ret, struct err *err);
 

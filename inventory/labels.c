@@ -80,7 +80,8 @@ static bool is_labelled(const struct scope *s, const struct host *host, const st
 
 /* ---- all labels ---------------------------------------------------------------------------------------- */
 
-/* Calls `visit` for every label of every host and of its discovered services, until it returns nonzero. */
+/* Calls `visit` for every label of every host and of its discovered services, until `visit` returns nonzero.
+ */
 static int each_label(const struct scope *s,
                       int (*visit)(void *ctx, const struct label *label, struct err *err), void *ctx,
                       struct err *err)
@@ -98,7 +99,7 @@ static int each_label(const struct scope *s,
     return rc;
 }
 
-/* Collects the names of all labels, or the values of one name, each once. */
+/* The names of all labels, or all values of one name, each once. */
 struct collection {
     const struct requested_label *values_of; /* NULL: collect names */
     struct name_map *into;
@@ -119,6 +120,7 @@ static int collect_labels(const struct scope *s, const struct requested_label *v
     return each_label(s, collect_label, &(struct collection){values_of, into}, err);
 }
 
+/* All labels as NAME=VALUE, each once. */
 struct listing {
     struct strlist *list;
     struct name_map seen;

@@ -10,8 +10,8 @@
 #include "inventory/sections.h"
 #include "base/banned.h"
 
-/* The sections. They are located first and then read in the order of their references: hosts name services,
- * groups name hosts, teams name trackers. */
+/* The nodes of the sections; NULL: missing. read_sections reads them in the order of their references: hosts
+ * name services, groups name hosts, teams name trackers. */
 struct sections {
     const struct yaml_node *version;
     const struct yaml_node *services;
@@ -130,7 +130,7 @@ static int read_sections(const struct schema *s, const struct sections *found, s
     const struct {
         const struct yaml_node *section;
         int (*read)(const struct schema *s, const struct yaml_node *section, struct err *err);
-        bool names_others; /* hosts or trackers, which were read before */
+        bool names_others; /* the section names hosts or trackers of an earlier section */
     } order[] = {
         {found->services, service_read_all, false}, {found->hosts, host_read_all, false},
         {found->groups, group_read_all, true},      {found->trackers, tracker_read_all, false},
@@ -275,7 +275,7 @@ static int check_owner(int fd, const char *path, struct err *err)
 static int read_file(int fd, const char *path, struct buf *into, struct err *err)
 {
     char chunk[16384];
-    /* The parser refuses a file with one byte more than the limit. */
+    /* Read more bytes than the limit, if there are more, so that the parser refuses the file. */
     while (into->len <= (size_t)YAML_MAX_BYTES) {
         ssize_t n = read(fd, chunk, sizeof chunk);
         if (n < 0 && errno == EINTR)

@@ -27,7 +27,7 @@ struct hostset {
 
 struct group {
     char *name;
-    struct hostset members; /* with resolved globs, ranges and groups */
+    struct hostset members; /* the hosts of its entries, which are hosts, globs, ranges and groups */
     unsigned depth;         /* 1 without nested groups; 0: not resolved yet */
     bool resolving;         /* detects groups that contain themselves */
 };

@@ -1,6 +1,5 @@
 /* The readers of the sections of an inventory file. A section is read after the sections that define the
- * objects to which it refers.
- */
+ * objects to which it refers. */
 #ifndef INVENTORY_SECTIONS_H
 #define INVENTORY_SECTIONS_H
 

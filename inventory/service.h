@@ -49,7 +49,7 @@ struct service {
     char *host_header;    /* NULL: the destination */
     char *hint;           /* the hint for a service that does not answer; NULL: none */
     struct strlist kinds; /* the kinds to fetch if the user names none; may be empty */
-    struct label *labels; /* of the target in the source */
+    struct label *labels; /* of the discovered target; an inventory's service has none */
     size_t n_labels;
 };
 

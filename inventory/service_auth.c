@@ -21,9 +21,9 @@ static bool is_bearer(const struct yaml_node *secret)
     return strncmp(secret->key->text, "bearer", 6) == 0;
 }
 
-static int read_user(const struct schema *s, const struct yaml_node *value, void *ret, struct err *err)
+static int read_user(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
-    struct auth_reading *reading = ret;
+    struct auth_reading *reading = into;
     reading->user = value;
     if (schema_read_text(s, value, &reading->auth->user, err) < 0)
         return -1;
@@ -35,21 +35,21 @@ static int read_user(const struct schema *s, const struct yaml_node *value, void
     return 0;
 }
 
-static int read_env(const struct schema *s, const struct yaml_node *value, void *ret, struct err *err)
+static int read_env(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
-    struct auth_reading *reading = ret;
+    struct auth_reading *reading = into;
     return secret_key_read(s, value, SECRET_ENV, &reading->secret, err);
 }
 
-static int read_file(const struct schema *s, const struct yaml_node *value, void *ret, struct err *err)
+static int read_file(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
-    struct auth_reading *reading = ret;
+    struct auth_reading *reading = into;
     return secret_key_read(s, value, SECRET_FILE, &reading->secret, err);
 }
 
-static int read_command(const struct schema *s, const struct yaml_node *value, void *ret, struct err *err)
+static int read_command(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
-    struct auth_reading *reading = ret;
+    struct auth_reading *reading = into;
     return secret_key_read(s, value, SECRET_COMMAND, &reading->secret, err);
 }
 
@@ -86,16 +86,16 @@ int service_auth_read(const struct schema *s, const struct yaml_node *value, str
     if (schema_require_map(s, value, "settings", err) < 0 ||
         schema_read_settings(s, value, keys, &reading, err) < 0)
         return -1;
-    if (!reading.secret.key)
+    if (!reading.secret.value)
         return refuse_missing_secret(s, value, &reading, err);
-    if (reading.user && is_bearer(reading.secret.key)) {
+    if (reading.user && is_bearer(reading.secret.value)) {
         yaml_tree_err(s->tree, reading.user->key, err, "\"user\" has no meaning with \"%s\"",
-                      reading.secret.key->key->text);
+                      reading.secret.value->key->text);
         return err_hint(err, "a token has no user; a user has " PASSWORD_KEYS);
     }
-    if (!reading.user && !is_bearer(reading.secret.key)) {
-        yaml_tree_err(s->tree, reading.secret.key->key, err, "\"%s\" has no meaning without \"user\"",
-                      reading.secret.key->key->text);
+    if (!reading.user && !is_bearer(reading.secret.value)) {
+        yaml_tree_err(s->tree, reading.secret.value->key, err, "\"%s\" has no meaning without \"user\"",
+                      reading.secret.value->key->text);
         return err_hint(
             err, "add \"user: NAME\"; a token belongs under bearer_env, bearer_file or bearer_command");
     }

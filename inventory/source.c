@@ -121,8 +121,9 @@ int source_set_url(struct source *s, const char *url, struct err *err)
     unsigned port = https ? 443 : 80;
     if ((!https && strncmp(url, "http://", 7) != 0) || n > URL_MAX || strspn(url, URL_CHARS) < n)
         return refuse_url(err);
-    const char *at = url + (https ? 8 : 7), *path = at + strcspn(at, "/?");
-    if (memchr(at, '@', (size_t)(path - at)) || address_split(at, (size_t)(path - at), host, &port) < 0)
+    const char *authority = url + (https ? 8 : 7), *path = authority + strcspn(authority, "/?");
+    size_t n_authority = (size_t)(path - authority);
+    if (memchr(authority, '@', n_authority) || address_split(authority, n_authority, host, &port) < 0)
         return refuse_url(err);
     if (!s->endpoint && !(s->endpoint = service_new(s->name ? s->name : kinds[s->kind].name, 0)))
         return err_nomem(err);
@@ -180,8 +181,8 @@ static int read_name(const struct schema *s, const struct yaml_node *value, void
 static int read_job(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct strlist *jobs = &((struct entry *)into)->source->jobs;
-    bool list = value->kind == YAML_LIST;
-    for (const struct yaml_node *v = list ? value->first : value; v; v = list ? v->next : NULL) {
+    bool is_list = value->kind == YAML_LIST;
+    for (const struct yaml_node *v = is_list ? value->first : value; v; v = is_list ? v->next : NULL) {
         char *job = NULL;
         if (schema_read_text(s, v, &job, err) < 0)
             return -1;

@@ -31,10 +31,10 @@ struct source {
     struct service *endpoint;      /* the server to ask; `path` includes the query. NULL: a file */
     struct strlist jobs;           /* use only targets of these jobs; empty: all */
     const struct service *service; /* the template for the name and all settings but the port; NULL: none */
-    const struct host *host;       /* the host of loopback targets; NULL: none */
+    const struct host *host;       /* owns the targets with a loopback address; NULL: none does */
     const struct host *through;    /* the host that sends the request; NULL: this machine */
     char *match;        /* a pattern that finds the host's name in a target's HOST:PORT; NULL: none */
-    void *matcher;      /* the compiled pattern */
+    void *matcher;      /* the compiled pattern (pcre2_code) */
     size_t line;        /* the line of its entry in the inventory; 0: none */
     int64_t max_age_ms; /* the maximum age of a cached answer */
 };
@@ -42,8 +42,8 @@ struct source {
 /* A source in one run. struct targets owns it. */
 struct source_use {
     const struct source *source;
-    const struct host *host; /* the host of loopback targets; NULL: none */
-    bool is_only;            /* --from names it: the run uses only its services */
+    const struct host *host; /* owns the targets with a loopback address; NULL: none does */
+    bool is_only;            /* --from names this source: the run uses only its services */
     int64_t answered_at;     /* the time of the answer, UTC in milliseconds; 0: no answer */
 };
 
@@ -64,9 +64,9 @@ int targets_use_source(struct targets *t, const struct source *source, struct so
                        struct err *err);
 
 /*
- * Finds a source by its name, or by `KIND:URL` or `KIND:FILE`, and returns its use. If no source has
- * that kind and URL or path, creates one, which `t` owns. A relative path begins at the working directory.
- * ERR_USAGE on failure.
+ * Finds a source by its name, or by `[KIND:]URL` or `[KIND:]FILE`, and returns its use. If no source has
+ * that kind and URL or path, creates one, which `t` owns. Guesses a missing kind from the URL or the file. A
+ * relative path begins at the working directory. ERR_USAGE on failure.
  */
 int targets_find_source(const struct inventory *inv, struct targets *t, const char *text,
                         struct source_use **ret, struct err *err);

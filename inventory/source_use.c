@@ -1,5 +1,4 @@
-/* The sources of one run: those of the inventory, and the one that --from names as KIND:URL, KIND:FILE, URL
- * or file.
+/* The sources of one run: those of the inventory, and the one that --from names as [KIND:]URL or [KIND:]FILE.
  */
 #include "inventory/source_make.h"
 
@@ -56,13 +55,13 @@ static int guess_kind(const char *url_or_path, enum source_kind *ret)
     if (stat(url_or_path, &st) < 0 || !S_ISREG(st.st_mode))
         return -1;
     /* The reader of the source reports an unreadable or large file. */
-    bool read = !text_ends_in(url_or_path, ".json") && file_read(url_or_path, &text, NULL) == 0;
-    *ret = read ? kind_of_text(buf_str(&text)) : SOURCE_FILE_SD;
+    bool is_read = !text_ends_in(url_or_path, ".json") && file_read(url_or_path, &text, NULL) == 0;
+    *ret = is_read ? kind_of_text(buf_str(&text)) : SOURCE_FILE_SD;
     buf_release(&text);
     return 0;
 }
 
-/* Splits KIND:URL or KIND:FILE. A URL or file without a kind is valid if its kind can be guessed. */
+/* Splits [KIND:]URL or [KIND:]FILE, and guesses a missing kind. Returns -1 for any other text. */
 static int split_text(const char *text, enum source_kind *ret_kind, const char **ret_url_or_path)
 {
     const char *colon = strchr(text, ':');
@@ -155,13 +154,13 @@ static int find_or_create_source(const struct inventory *inv, struct created_obj
                                  const struct source **ret, struct err *err)
 {
     enum source_kind kind = SOURCE_PROMETHEUS;
-    const char *at = NULL;
+    const char *written = NULL;
     char *url_or_path = NULL;
-    if (split_text(text, &kind, &at) < 0)
+    if (split_text(text, &kind, &written) < 0)
         return refuse_source(inv, text, err);
-    if (!source_kind_has_url(kind) && make_absolute(at, &url_or_path, err) < 0)
+    if (!source_kind_has_url(kind) && make_absolute(written, &url_or_path, err) < 0)
         return -1;
-    if (!url_or_path && !(url_or_path = strdup(at)))
+    if (!url_or_path && !(url_or_path = strdup(written)))
         return err_nomem(err);
     const struct source *s = find_source(&inv->sources, kind, url_or_path);
     if (!s)
@@ -175,7 +174,7 @@ static int find_or_create_source(const struct inventory *inv, struct created_obj
     if (create_source(kind, url_or_path, &made, err) < 0)
         return -1;
     if (!source_kind_has_url(kind))
-        source_set_literal(made, at);
+        source_set_literal(made, written);
     if (add_source(&inv->sources, c, made, err) < 0)
         return -1;
     *ret = made;

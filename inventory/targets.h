@@ -23,8 +23,8 @@ struct targets {
     size_t n;
     size_t cap;
     size_t n_before_sample; /* the number of hosts before sampling; 0: no sample */
-    struct created_objects
-        *created; /* the hosts, services and sources that are not in the inventory; NULL: none */
+    /* The hosts, services and sources that are not in the inventory; NULL: none. */
+    struct created_objects *created;
 };
 void targets_release(struct targets *t);
 size_t targets_count_hosts(const struct targets *t);
@@ -32,14 +32,14 @@ size_t targets_count_hosts(const struct targets *t);
 /* ---- selection ----------------------------------------------------------------------------------------- */
 
 struct selection {
-    struct strlist
-        hosts; /* names, globs (`file-*`), ranges (`file-[04-06]`), or [user@]address outside the inventory */
+    /* Names, globs (`file-*`), ranges (`file-[04-06]`), or [user@]address outside the inventory. */
+    struct strlist hosts;
     struct strlist groups;
     /* Keeps only hosts with these labels, each NAME=VALUE. For each requested name, a host must have one of
      * the values requested for that name. Without hosts and groups, filters all hosts of the inventory. */
     struct strlist labels;
     struct strlist exclude;  /* names, globs, ranges, groups to exclude */
-    unsigned sample;         /* select this many of the hosts at random, in order; 0: all */
+    unsigned sample;         /* select this many hosts at random, and keep their order; 0: all */
     unsigned max_hosts;      /* maximum number of selected hosts; more is ERR_USAGE; 0: no limit */
     struct strlist services; /* empty: all services of each host */
     /* An additional service on every selected host, outside the inventory. Its name is `port-N`, or
@@ -84,8 +84,8 @@ struct host_list {
 int inventory_filter(const struct inventory *inv, const struct targets *t, const struct selection *sel,
                      struct host_list *hosts, struct err *err);
 
-/* Removes those targets at index `from` and after whose hosts match an exclusion; keeps the order. An earlier
- * selection has checked the exclusions, so they may match none of these targets, or all. */
+/* Removes the targets whose hosts match an exclusion, except those before index `from`; keeps the order. An
+ * earlier selection has checked the exclusions, so they may match none of these targets, or all. */
 int targets_exclude(const struct inventory *inv, struct targets *t, size_t from,
                     const struct strlist *exclude, struct err *err);
 

@@ -152,7 +152,7 @@ static int check_keys(const struct schema *s, const struct entry *e, const struc
         yaml_tree_err(s->tree, key, err, "tracker \"%s\" has no \"%s\"", key->text, e->kind ? "url" : "kind");
         return err_hint(err, "it needs kind: %s, and url: https://HOST", list_kinds(s, "", names));
     }
-    if (!e->token.key) {
+    if (!e->token.value) {
         yaml_tree_err(s->tree, key, err, "tracker \"%s\" does not name the location of its token", key->text);
         return err_hint(err, "add token_env, token_file or token_command");
     }

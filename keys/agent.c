@@ -89,9 +89,9 @@ static void remind_if_slow(const struct agent *a, const struct agent_request *re
         request->on_slow(request->slow_ctx);
 }
 
-/* Sends a message and reads the answer; both are without their length, which precedes them on the wire. The
- * answer replaces the message. After a failure no more requests are sent, because a late answer would be read
- * as the answer to the next request. `request` is set for signatures, else NULL. */
+/* Sends a message and replaces it with the answer. Neither contains the length that precedes it on the wire.
+ * After a failure no more requests are sent, because a late answer would be read as the answer to the next
+ * request. `request` is NULL if the message does not request a signature. */
 static int exchange_messages(struct agent *a, struct buf *message, const struct agent_request *request,
                              int64_t deadline, struct err *err)
 {
@@ -189,8 +189,8 @@ static uint32_t sign_flags(const char *algorithm)
     return strncmp(algorithm, "rsa-sha2-256", 12) == 0 ? RSA_SHA2_256 : 0;
 }
 
-/* Checks that the signature of an RSA key has the requested algorithm; other keys have only one. *ret points
- * to the inner signature. */
+/* Finds the inner signature in a complete one; *ret borrows its bytes. Fails if an RSA key did not sign with
+ * the requested algorithm; keys of other types have only one algorithm. */
 static int read_inner_signature(const struct ssh_blob *whole, const char *algorithm, struct ssh_blob *ret,
                                 struct err *err)
 {

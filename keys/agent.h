@@ -1,7 +1,8 @@
 /*
  * A client of the SSH agent (draft-miller-ssh-agent): lists the keys and requests signatures.
  *
- * libssh2's client has no deadline, so a hanging agent would block profgrab.
+ * profgrab does not use libssh2's client of the agent, because it has no deadline: an agent that hangs would
+ * block profgrab.
  */
 #ifndef KEYS_AGENT_H
 #define KEYS_AGENT_H
@@ -10,13 +11,13 @@
 #include "keys/sshwire.h"
 
 struct agent_key {
-    struct ssh_blob blob;
+    struct ssh_blob blob; /* the public key */
     char type[64];
 };
 
 struct agent {
-    int fd; /* -1 after a failed exchange */
-    int cancel_fd;
+    int fd;        /* -1 after a failed exchange */
+    int cancel_fd; /* -1: none */
     struct agent_key *keys;
     size_t n_keys;
     size_t cap_keys;
@@ -26,19 +27,19 @@ struct agent {
 int agent_open(const char *path, int64_t deadline, int cancel_fd, struct agent *ret, struct err *err);
 void agent_release(struct agent *a);
 
-/* Requests a signature by the key whose public half is `key`. *ret is the inner signature, without the name
- * of its algorithm, in memory from malloc, as libssh2 needs it. The algorithm selects the hash of an RSA key,
- * as in privkey_sign. The deadline must leave the user time to touch or confirm the key. */
+/* A request for a signature. */
 struct agent_request {
-    const struct ssh_blob *key;
-    const char *algorithm;
-    struct ssh_blob data;
-    int64_t deadline;
+    const struct ssh_blob *key; /* the public half of the key that signs */
+    const char *algorithm;      /* selects the hash of an RSA key, as in privkey_sign */
+    struct ssh_blob data;       /* the bytes to sign */
+    int64_t deadline;           /* must leave the user time to touch or confirm the key */
     /* Called once if there is no answer after a second, to remind the user to touch or confirm the key. May
      * be NULL. */
     void (*on_slow)(void *ctx);
     void *slow_ctx;
 };
+/* Requests a signature. *ret is the inner signature, without the name of its algorithm, in memory from
+ * malloc, as libssh2 needs it. */
 int agent_sign(struct agent *a, const struct agent_request *request, struct ssh_blob *ret, struct err *err);
 
 /* Works like agent_sign, but *ret is the complete wire format: the algorithm's name, the inner signature, and
@@ -46,7 +47,8 @@ int agent_sign(struct agent *a, const struct agent_request *request, struct ssh_
 int agent_sign_blob(struct agent *a, const struct agent_request *request, struct ssh_blob *ret,
                     struct err *err);
 
-/* Parses a whole answer message with the list of keys, and adds the keys to a->keys, at most 64. */
+/* Parses a whole answer message with the list of keys, and adds the keys to a->keys. Ignores keys after the
+ * 64th. */
 int agent_parse_keys(struct agent *a, const void *p, size_t n, struct err *err);
 
 #endif

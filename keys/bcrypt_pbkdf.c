@@ -17,7 +17,7 @@ enum {
     ROUNDS = 16,
     SUBKEYS = ROUNDS + 2,
     WORDS = SUBKEYS + 4 * 256,
-    GUARD = 64, /* extra bits, because each term is rounded */
+    GUARD = 64, /* extra bits of pi, because each term is rounded */
     HASH = 64,  /* bytes of a SHA-512 hash */
     BLOCK = 32, /* bytes of one bcrypt result */
     COST = 64,  /* iterations of bcrypt's loops; bcrypt_pbkdf fixes them */
@@ -157,8 +157,8 @@ struct derivation {
     int cancel_fd;
 };
 
-/* Computes one block: the XOR of `rounds` bcrypt hashes. The salt of each hash is the SHA-512 of the hash
- * before; `salt` is the first. A cancellation ends the computation early. */
+/* Computes one block: the XOR of `rounds` bcrypt hashes. `salt` is the salt of the first hash; the SHA-512 of
+ * each hash overwrites it, as the salt of the next hash. A cancellation ends the computation early. */
 static bool derive_block(const struct derivation *d, unsigned char salt[HASH], unsigned char ret[BLOCK])
 {
     unsigned char hash[BLOCK];
@@ -192,18 +192,18 @@ static bool hash_salt_and_number(const struct bcrypt_options *options, uint32_t 
 static bool derive_blocks(const struct blowfish *pi, const struct passphrase *passphrase,
                           const struct bcrypt_options *options, unsigned char *ret, size_t n)
 {
-    unsigned char hashed[HASH], out[BLOCK];
+    unsigned char salt[HASH], block[BLOCK];
     struct derivation d = {.pi = pi, .rounds = options->rounds, .cancel_fd = passphrase->cancel_fd};
     size_t blocks = (n + BLOCK - 1) / BLOCK;
     bool ok = sha512_hash(passphrase->secret->text, passphrase->secret->len, d.key);
     for (size_t b = 0; ok && b < blocks; b++) {
-        ok = hash_salt_and_number(options, (uint32_t)b + 1, hashed) && derive_block(&d, hashed, out);
+        ok = hash_salt_and_number(options, (uint32_t)b + 1, salt) && derive_block(&d, salt, block);
         for (size_t i = 0; ok && i * blocks + b < n; i++)
-            ret[i * blocks + b] = out[i];
+            ret[i * blocks + b] = block[i];
     }
     explicit_bzero(d.key, sizeof d.key);
-    explicit_bzero(hashed, sizeof hashed);
-    explicit_bzero(out, sizeof out);
+    explicit_bzero(salt, sizeof salt);
+    explicit_bzero(block, sizeof block);
     return ok;
 }
 

@@ -1,6 +1,6 @@
 /*
- * bcrypt_pbkdf derives the key that encrypts an OpenSSH private key file from its passphrase. It is PBKDF2
- * with bcrypt over SHA-512 hashes instead of HMAC, and it interleaves the bytes of its blocks.
+ * bcrypt_pbkdf derives a key from a passphrase; the key encrypts an OpenSSH private key file. The algorithm
+ * is PBKDF2 in which bcrypt of SHA-512 hashes replaces HMAC, and the bytes of the blocks are interleaved.
  */
 #ifndef KEYS_BCRYPT_PBKDF_H
 #define KEYS_BCRYPT_PBKDF_H

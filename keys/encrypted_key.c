@@ -17,8 +17,8 @@ enum { KEY_MAX = 64, IV_MAX = 16, TAG = 16 };
 enum authentication { NO_TAG, GCM, CHACHA };
 
 static const struct cipher {
-    const char *ssh, *openssl;
-    size_t key, iv, block; /* sizes in bytes */
+    const char *ssh_name, *openssl_name;
+    size_t key_size, iv_size, block_size; /* in bytes */
     enum authentication authentication;
 } ciphers[] = {{"aes256-ctr", "AES-256-CTR", 32, 16, 16, NO_TAG},
                {"aes192-ctr", "AES-192-CTR", 24, 16, 16, NO_TAG},
@@ -34,16 +34,6 @@ static const struct cipher {
 static bool is_name(const struct ssh_reader *r, const char *name)
 {
     return r->left == strlen(name) && memcmp(r->p, name, r->left) == 0;
-}
-
-static int refuse_damaged(struct err *err)
-{
-    return err_set(err, ERR_FAILED, "the OpenSSH private key is damaged");
-}
-
-static int refuse_passphrase(struct err *err)
-{
-    return err_set(err, ERR_NOT_FOUND, "the passphrase is wrong");
 }
 
 static int read_options(const struct encrypted_key *encrypted, struct bcrypt_options *ret)
@@ -67,15 +57,15 @@ unsigned encrypted_key_rounds(const struct encrypted_key *encrypted)
 
 /* ---- ciphers ---- */
 
-/* Decrypts and checks the tag, if there is one. *ret_matches: the tag is right or absent. Returns false if
- * OpenSSL fails. */
+/* Decrypts, and checks the tag if the cipher has one. Sets *ret_matches to whether the tag is right or
+ * absent. Returns false if OpenSSL fails. */
 static bool decrypt_evp(const struct cipher *c, const unsigned char *key,
                         const struct encrypted_key *encrypted, unsigned char *dst, bool *ret_matches)
 {
-    EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, c->openssl, NULL);
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, c->openssl_name, NULL);
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
     int n = 0;
-    bool done = cipher && context && EVP_DecryptInit_ex(context, cipher, NULL, key, key + c->key) == 1 &&
+    bool done = cipher && context && EVP_DecryptInit_ex(context, cipher, NULL, key, key + c->key_size) == 1 &&
                 EVP_CIPHER_CTX_set_padding(context, 0) == 1 &&
                 (c->authentication != GCM || EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, TAG,
                                                                  (void *)(uintptr_t)encrypted->tag.p) == 1) &&
@@ -101,8 +91,8 @@ static bool compute_poly1305(const unsigned char key[32], const struct ssh_reade
     return done;
 }
 
-/* Runs the stream cipher from `first_block` on. Block 0 is the key of the tag; the data starts with block 1.
- */
+/* Encrypts or decrypts with the key stream from its block `first_block` on. Block 0 is the key of the tag;
+ * block 1 belongs to the first bytes of the data. */
 static bool apply_chacha(const unsigned char *key, uint32_t first_block, const unsigned char *src,
                          unsigned char *dst, size_t n)
 {
@@ -115,9 +105,8 @@ static bool apply_chacha(const unsigned char *key, uint32_t first_block, const u
     return ok;
 }
 
-/* Decrypts OpenSSH's combination of ChaCha20 and Poly1305 (PROTOCOL.chacha20poly1305), with sequence number 0
- * and without a length.
- * The second half of the key, for lengths, is unused. */
+/* Decrypts OpenSSH's combination of ChaCha20 and Poly1305 (PROTOCOL.chacha20poly1305). The sequence number is
+ * 0. The second half of the key is unused: it would encrypt a length, which a key file does not have. */
 static bool decrypt_chacha(const unsigned char *key, const struct encrypted_key *encrypted,
                            unsigned char *dst, bool *ret_matches)
 {
@@ -140,7 +129,7 @@ static int decrypt_section(const struct cipher *c, const struct encrypted_key *e
     bool matches = false;
     struct ssh_reader r;
     uint32_t check = 0, check_again = 1;
-    unsigned char *section = malloc(encrypted->sealed.left + c->block);
+    unsigned char *section = malloc(encrypted->sealed.left + c->block_size);
     if (!section)
         return err_nomem(err);
     bool done = c->authentication == CHACHA ? decrypt_chacha(key, encrypted, section, &matches)
@@ -152,8 +141,8 @@ static int decrypt_section(const struct cipher *c, const struct encrypted_key *e
     if (!matches) {
         OPENSSL_cleanse(section, encrypted->sealed.left);
         free(section);
-        return done ? refuse_passphrase(err)
-                    : err_set(err, ERR_UNSUPPORTED, "this OpenSSL does not support %s", c->openssl);
+        return done ? err_set(err, ERR_NOT_FOUND, "the passphrase is wrong")
+                    : err_set(err, ERR_UNSUPPORTED, "this OpenSSL does not support %s", c->openssl_name);
     }
     *ret = (struct ssh_blob){section, encrypted->sealed.left};
     return 0;
@@ -166,17 +155,17 @@ int encrypted_key_decrypt(const struct encrypted_key *encrypted, const struct pa
     const struct cipher *c = ciphers, *end = ciphers + sizeof ciphers / sizeof *ciphers;
     struct bcrypt_options options;
     char name[64];
-    while (c < end && !is_name(&encrypted->cipher, c->ssh))
+    while (c < end && !is_name(&encrypted->cipher, c->ssh_name))
         c++;
     if (c == end)
         return err_set(
             err, ERR_UNSUPPORTED, "the cipher of the private key, \"%s\", is not supported",
             text_printable(name, sizeof name, (const char *)encrypted->cipher.p, encrypted->cipher.left));
     if (read_options(encrypted, &options) < 0 || encrypted->sealed.left == 0 ||
-        encrypted->sealed.left % c->block != 0 ||
+        encrypted->sealed.left % c->block_size != 0 ||
         encrypted->tag.left != (c->authentication == NO_TAG ? 0 : TAG))
-        return refuse_damaged(err);
-    int rc = bcrypt_pbkdf(passphrase, &options, key, c->key + c->iv, err);
+        return err_set(err, ERR_FAILED, "the OpenSSH private key is damaged");
+    int rc = bcrypt_pbkdf(passphrase, &options, key, c->key_size + c->iv_size, err);
     if (rc == 0)
         rc = decrypt_section(c, encrypted, key, ret, err);
     explicit_bzero(key, sizeof key);

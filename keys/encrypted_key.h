@@ -9,8 +9,8 @@
 /* An encrypted private section and its parameters. Borrows the bytes of the file. */
 struct encrypted_key {
     struct ssh_reader cipher, kdf, options; /* as in the file */
-    struct ssh_reader sealed;               /* the private section */
-    struct ssh_reader tag;                  /* the bytes after the private section */
+    struct ssh_reader sealed;               /* the encrypted private section */
+    struct ssh_reader tag;                  /* the authentication tag behind the section; may be empty */
 };
 
 /* Decrypts the private section into memory from malloc, which the caller wipes. ERR_NOT_FOUND: wrong

@@ -11,9 +11,9 @@
  * has one encoding and one fingerprint. */
 BIGNUM *evp_read_number(struct ssh_reader *r);
 
-/* Builds a key of `type` ("RSA", "EC") from the builder's parameters. The builder's numbers must exist until
- * this call, which copies them. `selection`: EVP_PKEY_PUBLIC_KEY or EVP_PKEY_KEYPAIR. NULL if the parameters
- * are not a valid key. */
+/* Builds a key of `type` ("RSA", "EC") from the builder's parameters. This call copies the numbers that were
+ * pushed to the builder; they must exist until then. `selection`: EVP_PKEY_PUBLIC_KEY or EVP_PKEY_KEYPAIR.
+ * NULL if the parameters are not a valid key. */
 EVP_PKEY *evp_from_parameters(const char *type, int selection, OSSL_PARAM_BLD *build);
 
 /* Reads the public exponent and the modulus of an ssh-rsa key; NULL if they are invalid. */

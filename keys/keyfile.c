@@ -1,8 +1,8 @@
 /*
  * OpenSSH's own format (PROTOCOL.key) has these parts: magic, cipher, kdf, options, count, public keys,
  * private section. The public key is never encrypted. The private section is encrypted unless the cipher is
- * "none". Of the PEM formats, keyfile_parse reads only the type of the key, if the first line names it, and
- * whether the key is encrypted.
+ * "none". From a file in a PEM format, keyfile_parse reads only whether the key is encrypted, and the type of
+ * the key if the first line names it.
  */
 #include "keys/keyfile.h"
 
@@ -21,7 +21,7 @@ static const char openssh_end[] = "-----END OPENSSH PRIVATE KEY-----";
 /* The parsed parts of OpenSSH's own format, which point into the decoded bytes of the file. */
 struct openssh_parts {
     struct ssh_reader public;
-    struct encrypted_key lock;
+    struct encrypted_key private;
 };
 
 static int read_part(struct ssh_reader *r, struct ssh_reader *ret)
@@ -34,26 +34,26 @@ static int split_parts(const struct ssh_blob *decoded, struct openssh_parts *ret
     static const char magic[] = "openssh-key-v1"; /* with its NUL */
     struct ssh_reader r = {decoded->data, decoded->n};
     struct openssh_parts o;
-    uint32_t keys = 0;
+    uint32_t n_keys = 0;
     if (r.left < sizeof magic || memcmp(r.p, magic, sizeof magic) != 0)
         return err_set(err, ERR_FAILED, "not an OpenSSH private key");
     r.p += sizeof magic;
     r.left -= sizeof magic;
-    if (read_part(&r, &o.lock.cipher) < 0 || read_part(&r, &o.lock.kdf) < 0 ||
-        read_part(&r, &o.lock.options) < 0 || ssh_read_u32(&r, &keys) < 0 || keys != 1 ||
+    if (read_part(&r, &o.private.cipher) < 0 || read_part(&r, &o.private.kdf) < 0 ||
+        read_part(&r, &o.private.options) < 0 || ssh_read_u32(&r, &n_keys) < 0 || n_keys != 1 ||
         read_part(&r, &o.public) < 0)
         return err_set(err, ERR_FAILED, "the OpenSSH private key is damaged");
-    /* A caller that needs only the public half can ignore errors after this point. */
-    if (read_part(&r, &o.lock.sealed) < 0)
-        o.lock.sealed = (struct ssh_reader){NULL, 0};
-    o.lock.tag = r;
+    /* A missing private section is no error here, because some callers need only the public key. */
+    if (read_part(&r, &o.private.sealed) < 0)
+        o.private.sealed = (struct ssh_reader){NULL, 0};
+    o.private.tag = r;
     *ret = o;
     return 0;
 }
 
 static bool is_encrypted(const struct openssh_parts *o)
 {
-    return o->lock.cipher.left != 4 || memcmp(o->lock.cipher.p, "none", 4) != 0;
+    return o->private.cipher.left != 4 || memcmp(o->private.cipher.p, "none", 4) != 0;
 }
 
 /* Decodes the bytes between the first and the last line; the caller wipes them. */
@@ -93,7 +93,7 @@ static int parse_openssh(const char *text, struct keyfile *ret, struct err *err)
         rc = ssh_blob_copy(&k.blob, o.public.p, o.public.left, err);
     if (rc == 0) {
         k.encrypted = is_encrypted(&o);
-        k.rounds = k.encrypted ? encrypted_key_rounds(&o.lock) : 0;
+        k.rounds = k.encrypted ? encrypted_key_rounds(&o.private) : 0;
     }
     wipe_blob(&decoded);
     if (rc < 0)
@@ -106,11 +106,11 @@ static int parse_openssh(const char *text, struct keyfile *ret, struct err *err)
 static int decrypt_section(const struct openssh_parts *o, const struct passphrase *passphrase,
                            struct ssh_blob *ret, struct err *err)
 {
-    if (!o->lock.sealed.p)
+    if (!o->private.sealed.p)
         return err_set(err, ERR_FAILED, "the OpenSSH private key is damaged");
     if (!is_encrypted(o))
-        return ssh_blob_copy(ret, o->lock.sealed.p, o->lock.sealed.left, err);
-    return passphrase ? encrypted_key_decrypt(&o->lock, passphrase, ret, err)
+        return ssh_blob_copy(ret, o->private.sealed.p, o->private.sealed.left, err);
+    return passphrase ? encrypted_key_decrypt(&o->private, passphrase, ret, err)
                       : err_set(err, ERR_NOT_FOUND, "the private key has a passphrase");
 }
 
@@ -240,8 +240,8 @@ static int inspect_pub_file(const char *path, struct keyfile *k, struct err *err
     return why.out_of_memory ? err_nomem(err) : 0;
 }
 
-/* As in ssh, FILE is a private key. Otherwise FILE itself or FILE.pub is a public key whose private half an
- * agent may have. */
+/* FILE may be a private key. If it is not, FILE itself or FILE.pub may be a public key whose private half an
+ * agent has. ssh accepts the same files. */
 int keyfile_inspect(const char *path, struct keyfile *ret, struct err *err)
 {
     struct err why = ERR_INIT;

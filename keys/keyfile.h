@@ -1,5 +1,5 @@
 /* Inspects a private key file before its key is offered to a server: whether the file is usable, and which
- * public key it has. */
+ * public key it has. Below, FILE is the private key file, and FILE.pub has its public key. */
 #ifndef KEYS_KEYFILE_H
 #define KEYS_KEYFILE_H
 
@@ -15,8 +15,8 @@ struct keyfile {
     unsigned rounds;        /* bcrypt rounds of an encrypted file in OpenSSH's format; 0: none */
     bool is_private_absent; /* FILE has no readable private half, but an agent may have the key */
     bool is_public;         /* FILE is a public key itself */
-    char unusable[300]; /* the reason why FILE is not a readable private key, so that FILE.pub is used; "" if
-                           FILE does not exist or is a public key */
+    char unusable[300];   /* why FILE is no readable private key, if FILE.pub is used instead; "" if FILE is a
+                             private or public key or does not exist */
     struct ssh_blob blob; /* the public key; empty if neither FILE nor FILE.pub contains it */
 };
 
@@ -31,9 +31,9 @@ void keyfile_release(struct keyfile *k);
  * precede it. */
 int keyfile_read_public(const char *path, struct ssh_blob *ret, struct err *err);
 
-/* Decrypts the private section of OpenSSH's own format; the caller wipes it. *ret is empty for any other
- * format. `passphrase` may be NULL. ERR_NOT_FOUND: the passphrase is wrong or missing. ERR_UNSUPPORTED:
- * unknown cipher. */
+/* Decrypts the private section of a file in OpenSSH's own format; the caller wipes it. *ret is empty for a
+ * file in another format. `passphrase` may be NULL. ERR_NOT_FOUND: the passphrase is wrong or missing.
+ * ERR_UNSUPPORTED: unknown cipher. */
 int keyfile_private_section(const void *p, size_t n, const struct passphrase *passphrase,
                             struct ssh_blob *ret, struct err *err);
 

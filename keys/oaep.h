@@ -5,6 +5,8 @@
 #include "base/base.h"
 #include "keys/sshwire.h"
 
+struct evp_pkey_ctx_st;
+
 /* Returns the size in bits of an ssh-rsa key; 0 if it is malformed or of another type. */
 int oaep_key_bits(const struct ssh_blob *key);
 
@@ -12,8 +14,8 @@ int oaep_key_bits(const struct ssh_blob *key);
 int oaep_encrypt(const struct ssh_blob *key, const char *label, const struct ssh_blob *data,
                  struct ssh_blob *ret, struct err *err);
 
-/* Sets the padding of oaep_encrypt in an OpenSSL context that is initialised for decryption. */
-struct evp_pkey_ctx_st;
+/* Selects the padding that oaep_encrypt uses, in an OpenSSL context that is initialised for encryption or
+ * decryption. */
 int oaep_set_padding(struct evp_pkey_ctx_st *context, const char *label);
 
 #endif

@@ -259,6 +259,7 @@ int privkey_public(const struct privkey *k, struct ssh_blob *ret, struct err *er
 
 /* ---- signing ---- */
 
+/* Returns NULL for an Ed25519 key, which has a built-in hash. */
 static const EVP_MD *choose_hash(const struct privkey *k, const char *algorithm)
 {
     const struct curve *curve = find_curve(k);

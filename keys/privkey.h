@@ -24,8 +24,8 @@ void privkey_free(struct privkey *k);
 int privkey_public(const struct privkey *k, struct ssh_blob *ret, struct err *err);
 
 /* Signs the data. *ret is the inner signature, without its algorithm's name (as libssh2 needs it), from
- * malloc. `algorithm`, which may be the one of a certificate, selects the hash of an RSA key: rsa-sha2-512,
- * rsa-sha2-256 or ssh-rsa. */
+ * malloc. `algorithm` selects the hash of an RSA key: rsa-sha2-512, rsa-sha2-256 or ssh-rsa, or their
+ * variants for certificates. */
 int privkey_sign(const struct privkey *k, const char *algorithm, const struct ssh_blob *data,
                  struct ssh_blob *ret, struct err *err);
 

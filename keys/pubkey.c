@@ -137,7 +137,7 @@ static int read_key(const struct ssh_blob *blob, struct pubkey *ret, struct err 
 /* ---- signatures ---- */
 
 struct signature {
-    struct piece name, inner;
+    struct piece algorithm, inner;
     struct piece flags_and_counter; /* only for a FIDO key */
 };
 
@@ -151,8 +151,8 @@ static int read_signature(const struct pubkey *k, const struct ssh_blob *blob, s
 {
     struct ssh_reader r = {blob->data, blob->n};
     struct signature s = {0};
-    if (ssh_read_string(&r, &s.name.p, &s.name.n) < 0 || ssh_read_string(&r, &s.inner.p, &s.inner.n) < 0 ||
-        r.left != (k->scheme->fido ? 5 : 0))
+    if (ssh_read_string(&r, &s.algorithm.p, &s.algorithm.n) < 0 ||
+        ssh_read_string(&r, &s.inner.p, &s.inner.n) < 0 || r.left != (k->scheme->fido ? 5 : 0))
         return refuse_signature(err);
     s.flags_and_counter = (struct piece){r.p, r.left};
     *ret = s;
@@ -161,17 +161,17 @@ static int read_signature(const struct pubkey *k, const struct ssh_blob *blob, s
 
 /* Chooses the hash and checks the signature's algorithm. For RSA the algorithm names the hash, for ECDSA the
  * curve determines it. Ed25519 has a built-in hash: *ret is NULL. */
-static int choose_hash(const struct pubkey *k, struct piece name, const EVP_MD **ret, struct err *err)
+static int choose_hash(const struct pubkey *k, struct piece algorithm, const EVP_MD **ret, struct err *err)
 {
     char shown[64];
     const EVP_MD *hash = k->scheme->hash ? k->scheme->hash() : NULL;
     if (k->scheme->read == read_rsa)
-        hash = is_name(name, "rsa-sha2-512")   ? EVP_sha512()
-               : is_name(name, "rsa-sha2-256") ? EVP_sha256()
-                                               : NULL;
-    if (k->scheme->read == read_rsa ? !hash : !is_name(name, k->scheme->type))
+        hash = is_name(algorithm, "rsa-sha2-512")   ? EVP_sha512()
+               : is_name(algorithm, "rsa-sha2-256") ? EVP_sha256()
+                                                    : NULL;
+    if (k->scheme->read == read_rsa ? !hash : !is_name(algorithm, k->scheme->type))
         return err_set(err, ERR_UNSUPPORTED, "a key of type %s does not sign with %s", k->scheme->type,
-                       text_printable(shown, sizeof shown, (const char *)name.p, name.n));
+                       text_printable(shown, sizeof shown, (const char *)algorithm.p, algorithm.n));
     *ret = hash;
     return 0;
 }
@@ -253,7 +253,7 @@ static int verify_signature(const struct pubkey *k, const struct ssh_blob *signa
     const EVP_MD *hash = NULL;
     struct ssh_blob inner = {0}, fido_data = {0};
     int rc = -1;
-    if (read_signature(k, signature, &s, err) < 0 || choose_hash(k, s.name, &hash, err) < 0 ||
+    if (read_signature(k, signature, &s, err) < 0 || choose_hash(k, s.algorithm, &hash, err) < 0 ||
         convert_signature(k, s.inner, &inner, err) < 0 ||
         (k->scheme->fido && build_fido_data(k, s.flags_and_counter, data, &fido_data, err) < 0))
         goto out;

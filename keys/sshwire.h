@@ -11,6 +11,7 @@
 /* The maximum size of a public key in wire format, in bytes. */
 #define SSH_BLOB_MAX 16384
 
+/* Bytes, such as a public key in wire format. */
 struct ssh_blob {
     unsigned char *data;
     size_t n;
@@ -18,6 +19,7 @@ struct ssh_blob {
 /* Copies n bytes into a new blob. */
 int ssh_blob_copy(struct ssh_blob *ret, const void *p, size_t n, struct err *err);
 void ssh_blob_release(struct ssh_blob *b);
+/* Compares the bytes. An empty blob equals no blob, because it is no key. */
 bool ssh_blob_equal(const struct ssh_blob *a, const struct ssh_blob *b);
 
 /* Writes the key's type, its first string, made printable; "?" if it has none. Returns dst. */

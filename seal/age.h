@@ -29,9 +29,9 @@ int age_recipients_new(struct age_recipients **ret, struct err *err);
 void age_recipients_free(struct age_recipients *r);
 
 /*
- * Adds a recipient from its text: "age1…", "ssh-ed25519 AAAA… comment", "ssh-rsa AAAA…". A key that cannot
- * decrypt (ECDSA and FIDO keys, certificates, RSA below 2048 bits, post-quantum keys) is ERR_USAGE with its
- * name and a hint. `where` is the text's location, for messages. Duplicates count once.
+ * Adds a recipient from its text: "age1…", "ssh-ed25519 AAAA… comment", "ssh-rsa AAAA…". ERR_USAGE with a
+ * hint: the key cannot decrypt (ECDSA and FIDO keys, certificates, RSA below 2048 bits, post-quantum keys).
+ * `where` is the text's location, for messages. Duplicates count once.
  */
 int age_recipients_add(struct age_recipients *r, const char *text, const char *where, struct err *err);
 
@@ -72,8 +72,8 @@ void age_writer_free(struct age_writer *w);
 /* ---- identities ---- */
 
 struct age_identities;
-/* `ask` (may be NULL) asks for an identity's passphrase once, and only if a file is encrypted to it. ask_ms
- * is the timeout of the answer. */
+/* `ask` (may be NULL) is called for the passphrase of a file or of an identity; for an identity only if the
+ * file may be encrypted to that identity. ask_ms is the timeout of each answer. */
 int age_identities_new(ask_fn *ask, void *ask_ctx, int64_t ask_ms, struct age_identities **ret,
                        struct err *err);
 void age_identities_free(struct age_identities *identities);

@@ -19,11 +19,11 @@ struct age_input {
     int fd;
     int cancel_fd;
     bool armored;
-    bool at_eof;                 /* end-of-file was reached */
-    bool has_last_line;          /* the armor's last line was read */
-    size_t line;                 /* number of the armor's current line */
-    unsigned char raw[RAW_SIZE]; /* bytes from the descriptor */
-    size_t at, n;
+    bool at_eof;                     /* end-of-file was reached */
+    bool has_last_line;              /* the armor's last line was read */
+    size_t line;                     /* number of the armor's current line */
+    unsigned char raw[RAW_SIZE];     /* bytes from the descriptor */
+    size_t at, n;                    /* start and end of the unread bytes in `raw` */
     unsigned char bytes[LINE_BYTES]; /* decoded bytes of the armor's current line */
     size_t bytes_at, n_bytes;
 };
@@ -208,7 +208,7 @@ static int detect_armor(struct age_input *in, struct err *err)
         return refuse_line(in, "there is too much white space before it", err);
     if (next_line(in, &p, &n, err) < 0)
         return -1;
-    /* The state after a full line, so that decode_line reads the next one. */
+    /* Set the state after a full line, because decode_line refuses a line after a short one. */
     in->n_bytes = LINE_BYTES;
     in->bytes_at = LINE_BYTES;
     return n == sizeof first_line - 1 ? 0 : refuse_line(in, "there is text after its first line", err);

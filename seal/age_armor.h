@@ -31,10 +31,11 @@ struct age_output {
     size_t n_rest;
     struct buf text; /* armor not written yet */
 };
-/* Initialises; the armor's first line is written with the first bytes. */
+/* Sets cancel_fd to -1. Writes nothing: the armor's first line is written with the first bytes. */
 void age_output_init(struct age_output *out, int fd, bool armor);
 void age_output_release(struct age_output *out);
 int age_output_write(struct age_output *out, const void *p, size_t n, struct err *err);
+/* Writes the rest of the armor, with its last line. */
 int age_output_finish(struct age_output *out, struct err *err);
 
 #endif

@@ -161,7 +161,7 @@ static int read_ssh(struct age_identity *identity, const void *p, size_t n, cons
     return 0;
 }
 
-/* Reads the public half from FILE.pub, for key formats that encrypt it. */
+/* Reads the public half from FILE.pub if FILE has none outside its encrypted part. */
 static int read_pub_file(struct age_identity *identity, const char *path, struct err *err)
 {
     char *pub = NULL;

@@ -11,11 +11,11 @@ struct age_identity {
         IDENTITY_SSH,       /* a private key file */
         IDENTITY_ENCRYPTED, /* an identity file that is encrypted with a passphrase */
     } form;
-    char *path;                    /* the file that contains it */
-    unsigned char secret[AGE_KEY]; /* IDENTITY_AGE */
-    struct ssh_blob key;           /* IDENTITY_SSH: its public half */
-    unsigned char tag[AGE_SSH_TAG];
-    struct privkey *privkey; /* IDENTITY_SSH: set if it has no passphrase, or after the first use */
+    char *path;                     /* the file that contains it */
+    unsigned char secret[AGE_KEY];  /* IDENTITY_AGE */
+    struct ssh_blob key;            /* IDENTITY_SSH: its public half */
+    unsigned char tag[AGE_SSH_TAG]; /* IDENTITY_SSH: the tag of its stanzas */
+    struct privkey *privkey;        /* IDENTITY_SSH: NULL until the right passphrase was entered */
     bool tried; /* IDENTITY_ENCRYPTED: profgrab tried to decrypt it. IDENTITY_SSH: no passphrase opened the
                    key */
 };
@@ -28,7 +28,7 @@ struct age_identities {
     struct age_identity **items; /* allocated separately, so that growing the array copies no secret */
     size_t n, cap;
     /* The hash of the header and the key of the last opened file: opening it again asks no question. */
-    bool has_last;
+    bool has_last_key;
     char last_header_hash[SHA256_HEX];
     unsigned char last_key[AGE_FILE_KEY];
 };

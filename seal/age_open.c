@@ -6,14 +6,14 @@
 #include "seal/age_reader.h"
 #include "base/banned.h"
 
-/* Unlocks the reader with the file key that the identities unwrap, or, if the header is the same, with the
- * cached key of the last file. */
+/* Unlocks the reader with the cached key of the last file if its header is the same. Otherwise unlocks it
+ * with the file key that the identities unwrap. */
 static int unlock_reader(struct age_reader *r, struct age_identities *identities, const char *header_hash,
                          struct err *err)
 {
     unsigned char file_key[AGE_FILE_KEY];
     bool is_cached =
-        identities && identities->has_last && strcmp(identities->last_header_hash, header_hash) == 0;
+        identities && identities->has_last_key && strcmp(identities->last_header_hash, header_hash) == 0;
     int rc = 0;
     if (is_cached)
         memcpy(file_key, identities->last_key, sizeof file_key);
@@ -22,7 +22,7 @@ static int unlock_reader(struct age_reader *r, struct age_identities *identities
     if (rc == 0)
         rc = age_reader_unlock(r, file_key, err);
     if (rc == 0 && identities) {
-        identities->has_last = true;
+        identities->has_last_key = true;
         memcpy(identities->last_header_hash, header_hash, sizeof identities->last_header_hash);
         memcpy(identities->last_key, file_key, sizeof file_key);
     }

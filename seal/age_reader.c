@@ -12,9 +12,9 @@ struct age_reader {
     struct buf header_bytes;
     struct age_header header;
     struct age_stream *stream;
-    bool last;   /* the last chunk was decrypted */
-    bool ended;  /* the file's end was checked */
-    bool failed; /* every later call returns `why` */
+    bool has_last_chunk; /* the last chunk was decrypted */
+    bool ended;          /* the file's end was checked */
+    bool failed;         /* every later call returns `why` */
     struct err why;
     size_t at, n; /* the unread part of the chunk */
     unsigned char chunk[AGE_CHUNK], sealed[AGE_SEALED];
@@ -63,13 +63,13 @@ static int read_header(struct age_reader *r, struct err *err)
     if (n < sizeof first || memcmp(first, version, n) != 0)
         return err_set(err, ERR_FAILED, "it is not in the age format");
     buf_add(&r->header_bytes, first, n);
-    for (size_t line = 0, before = 0;; line = r->header_bytes.len) {
+    for (size_t line_at = 0, len_before = 0;; line_at = r->header_bytes.len) {
         if (read_line(r, err) < 0)
             return -1;
-        const char *p = buf_str(&r->header_bytes) + line;
-        if (r->header_bytes.len == before || strncmp(p, "---", 3) == 0)
+        const char *line = buf_str(&r->header_bytes) + line_at;
+        if (r->header_bytes.len == len_before || strncmp(line, "---", 3) == 0)
             return 0;
-        before = r->header_bytes.len;
+        len_before = r->header_bytes.len;
     }
 }
 
@@ -135,14 +135,14 @@ static int next_chunk(struct age_reader *r, unsigned char *to, size_t *ret_n, st
 {
     size_t n = 0;
     *ret_n = 0;
-    if (r->last)
+    if (r->has_last_chunk)
         return r->ended ? 0 : expect_end(r, err);
     if (age_input_read(r->in, r->sealed, sizeof r->sealed, &n, err) < 0)
         return -1;
-    if (age_stream_open(r->stream, (struct age_bytes){r->sealed, n}, to, &r->last, err) < 0)
+    if (age_stream_open(r->stream, (struct age_bytes){r->sealed, n}, to, &r->has_last_chunk, err) < 0)
         return -1;
     *ret_n = n - AGE_TAG;
-    return r->last && *ret_n == 0 ? expect_end(r, err) : 0;
+    return r->has_last_chunk && *ret_n == 0 ? expect_end(r, err) : 0;
 }
 
 static int store_failure(struct age_reader *r, const struct err *why, struct err *err)

@@ -65,17 +65,18 @@ static int append_recipient(struct age_recipients *r, const struct age_recipient
     return 0;
 }
 
-/* Takes ownership of the recipient and releases it on failure. */
+/* Takes ownership of the recipient's members. Releases them on failure, and if `r` already has the recipient.
+ */
 static int add_recipient(struct age_recipients *r, struct age_recipient *recipient, struct err *err)
 {
-    bool known = false;
+    bool is_duplicate = false;
     int rc = recipient->name ? 0 : err_nomem(err);
-    for (size_t i = 0; rc == 0 && !known && i < r->n; i++) {
-        known = strcmp(r->items[i]->name, recipient->name) == 0;
-        if (!known && (recipient->kind == AGE_SCRYPT || r->items[i]->kind == AGE_SCRYPT))
+    for (size_t i = 0; rc == 0 && !is_duplicate && i < r->n; i++) {
+        is_duplicate = strcmp(r->items[i]->name, recipient->name) == 0;
+        if (!is_duplicate && (recipient->kind == AGE_SCRYPT || r->items[i]->kind == AGE_SCRYPT))
             rc = err_set(err, ERR_USAGE, "a passphrase must be the only recipient of a file");
     }
-    if (rc == 0 && !known && (rc = append_recipient(r, recipient, err)) == 0)
+    if (rc == 0 && !is_duplicate && (rc = append_recipient(r, recipient, err)) == 0)
         return 0;
     release_recipient(recipient);
     return rc;

@@ -1,7 +1,7 @@
 /*
  * SSH keys as recipients. An Ed25519 key is a point of X25519's curve in another form. This file converts it
- * to the X25519 point, and a tweak derived from the SSH key separates the two uses. An RSA key wraps the file
- * key with OAEP.
+ * to the X25519 point. A tweak, which is derived from the SSH key, separates its use for encryption from its
+ * use for signatures. An RSA key wraps the file key with OAEP.
  */
 #include <openssl/bn.h>
 #include <openssl/err.h>
@@ -27,9 +27,9 @@ int age_ssh_tag(const struct ssh_blob *key, unsigned char ret[AGE_SSH_TAG], stru
 
 /* ---- Ed25519 to X25519 ---- */
 
-/* Checks whether a point has this y: (y^2 - 1) / (d y^2 + 1) must be a square, d = -121665 / 121666. Then
- * (y^2 - 1) (y^2 d + 1) is a square too. It is multiplied by the square of d's denominator, so that the
- * checked number is (y^2 - 1) (121666 - 121665 y^2) 121666. */
+/* Checks whether a point has this y: (y^2 - 1) / (d y^2 + 1) must be a square, d = -121665 / 121666. Then the
+ * product (y^2 - 1) (d y^2 + 1) is a square too. The code multiplies this product by the square of 121666,
+ * and checks (y^2 - 1) (121666 - 121665 y^2) 121666. */
 static bool is_on_curve(const BIGNUM *y, const BIGNUM *p, BN_CTX *c)
 {
     BIGNUM *square = BN_CTX_get(c), *a = BN_CTX_get(c), *b = BN_CTX_get(c);
@@ -184,7 +184,7 @@ int age_ssh_wrap_rsa(const struct ssh_blob *key, const unsigned char file_key[AG
     return rc;
 }
 
-/* The tag of a stanza for another key may match by chance, which is no failure. */
+/* Sets ret->matches to false if the stanza is for another key whose tag is the same by chance. */
 static int unwrap_rsa(const struct privkey *private, const struct age_stanza *s, struct age_unwrapped *ret,
                       struct err *err)
 {

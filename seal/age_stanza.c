@@ -57,7 +57,7 @@ static int decode_base64(const struct argument *a, void *dst, size_t n, struct e
                : refuse_stanza("an argument of a stanza is invalid", err);
 }
 
-/* Parses a decimal number without leading zeroes. */
+/* Parses the binary logarithm of the cost: a decimal number without leading zeroes. */
 static int parse_scrypt_cost(const struct argument *a, unsigned *ret, struct err *err)
 {
     char digits[4];
@@ -73,7 +73,7 @@ static int parse_scrypt_cost(const struct argument *a, unsigned *ret, struct err
 
 static const struct kind {
     const char *name;
-    size_t arguments; /* number of arguments, with the type */
+    size_t n_arguments; /* with the type */
     enum age_kind kind;
 } kinds[] = {{"X25519", 2, AGE_X25519},
              {"ssh-ed25519", 3, AGE_SSH_ED25519},
@@ -113,7 +113,7 @@ int age_stanza_parse(const char *p, size_t n, struct age_stanza *ret, struct err
         if (arguments[0].n != strlen(kinds[i].name) ||
             memcmp(arguments[0].p, kinds[i].name, arguments[0].n) != 0)
             continue;
-        if (count != kinds[i].arguments)
+        if (count != kinds[i].n_arguments)
             return refuse_stanza("a stanza has too many or too few arguments", err);
         s.kind = kinds[i].kind;
     }

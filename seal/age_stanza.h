@@ -35,7 +35,7 @@ enum age_kind {
 struct age_stanza {
     enum age_kind kind;
     char type[32];                  /* the type, printable */
-    unsigned char tag[AGE_SSH_TAG]; /* of the SSH key */
+    unsigned char tag[AGE_SSH_TAG]; /* AGE_SSH_ED25519, AGE_SSH_RSA */
     unsigned char share[AGE_KEY];   /* AGE_X25519, AGE_SSH_ED25519 */
     unsigned char salt[AGE_SALT];   /* AGE_SCRYPT */
     unsigned log_n;                 /* AGE_SCRYPT: the binary logarithm of the cost N */
@@ -74,18 +74,18 @@ int age_ssh_wrap_ed25519(const struct ssh_blob *key, const unsigned char file_ke
                          struct buf *header, struct err *err);
 int age_ssh_wrap_rsa(const struct ssh_blob *key, const unsigned char file_key[AGE_FILE_KEY],
                      struct buf *header, struct err *err);
-#define AGE_SCRYPT_LOG 18      /* about a second and 256 MB, as in age */
-#define AGE_SCRYPT_MEMORY 1024 /* bytes for each unit of N: 128 r */
+#define AGE_SCRYPT_LOG 18      /* log_n of new files: about a second and 256 MB, as in age */
+#define AGE_SCRYPT_MEMORY 1024 /* bytes for each unit of the cost N: 128 r, where r = 8 */
 #define AGE_SCRYPT_PER_MS 300  /* approximate units of N per millisecond on a machine of 2022 */
 int age_scrypt_wrap(const struct secret *passphrase, unsigned log_n,
                     const unsigned char file_key[AGE_FILE_KEY], struct buf *header, struct err *err);
 
-/* Each function unwraps the file key of a stanza of its kind. It sets ret->matches to false if the stanza is
- * for another key. -1: the stanza is malformed, OpenSSL failed, or the work was cancelled. */
 struct age_unwrapped {
-    bool matches;
+    bool matches; /* false: the stanza is for another key, and file_key is not set */
     unsigned char file_key[AGE_FILE_KEY];
 };
+/* Each function unwraps the file key of a stanza of its kind. -1: the stanza is malformed, OpenSSL failed, or
+ * the work was cancelled. */
 int age_x25519_unwrap(const unsigned char secret[AGE_KEY], const struct age_stanza *s,
                       struct age_unwrapped *ret, struct err *err);
 int age_ssh_unwrap(const struct privkey *private, const struct ssh_blob *key, const struct age_stanza *s,

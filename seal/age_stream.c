@@ -1,5 +1,5 @@
-/* The cipher's context is initialised once, because that costs as much as some kilobytes of data. Each chunk
- * only changes the nonce. */
+/* The cipher's context is initialised once, because an initialisation takes as long as the encryption of some
+ * kilobytes. Each chunk only changes the nonce. */
 #include "seal/age_stream.h"
 
 #include <openssl/err.h>

@@ -1,8 +1,7 @@
 /*
  * Finds the key of a file. If the file has a passphrase, asks for it. Otherwise first tries unencrypted
- * identities, then SSH keys with a passphrase if the file has a stanza with their tag. If the file has an
- * X25519 stanza, tries encrypted identity files last, because their keys are unknown until they are
- * decrypted.
+ * identities, then SSH keys that need a passphrase, if a stanza has their tag. If the file has an X25519
+ * stanza, tries encrypted identity files last, because their keys are unknown until they are decrypted.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,14 +22,14 @@ static char *format_path(char dst[PATH_SHOWN], const char *path)
 
 /* ---- asking ---- */
 
-struct passphrase_prompt {
+struct passphrase_question {
     const char *prompt, *file; /* `file` is the name of the file in messages */
     /* Tries a passphrase. *ret_matches is false if it is wrong. -1 ends the attempts. */
     int (*attempt)(void *ctx, const struct secret *passphrase, bool *ret_matches, struct err *err);
     void *ctx;
 };
 
-static int ask_once(const struct age_identities *identities, const struct passphrase_prompt *question,
+static int ask_once(const struct age_identities *identities, const struct passphrase_question *question,
                     bool is_retry, struct secret *ret, struct err *err)
 {
     struct question q = {.kind = ASK_HIDDEN,
@@ -47,7 +46,7 @@ static int ask_once(const struct age_identities *identities, const struct passph
 
 /* Asks up to TRIES times while the passphrase is wrong. ERR_NOT_FOUND: every passphrase was wrong, or nobody
  * answered. */
-static int ask_passphrase(const struct age_identities *identities, const struct passphrase_prompt *question,
+static int ask_passphrase(const struct age_identities *identities, const struct passphrase_question *question,
                           struct err *err)
 {
     struct secret *passphrase = calloc(1, sizeof *passphrase);
@@ -99,7 +98,7 @@ static int unlock_ssh_key(const struct age_identities *identities, struct age_id
                            .cancel_fd = identities->cancel_fd};
     char shown[PATH_SHOWN], prompt[PATH_SHOWN + 50];
     snprintf(prompt, sizeof prompt, "Enter passphrase for key '%s': ", format_path(shown, identity->path));
-    struct passphrase_prompt question = {
+    struct passphrase_question question = {
         .prompt = prompt, .file = identity->path, .attempt = try_key_passphrase, .ctx = &l};
     int rc = file_read(identity->path, &l.bytes, err);
     if (rc == 0)
@@ -147,7 +146,7 @@ static int unwrap_scrypt(const struct age_identities *identities, const struct a
                          const char *prompt, unsigned char ret_file_key[AGE_FILE_KEY], struct err *err)
 {
     struct scrypt_attempt s = {.stanza = stanza, .cancel_fd = identities->cancel_fd};
-    struct passphrase_prompt question = {
+    struct passphrase_question question = {
         .prompt = prompt, .file = "the file", .attempt = try_file_passphrase, .ctx = &s};
     int rc = announce_cost(identities, stanza, question.file, err);
     if (rc == 0)
@@ -265,10 +264,11 @@ static int try_identity(struct search *search, struct age_identity *identity, st
     return 0;
 }
 
-/* Tries the identities from k on: only locked ones if `locked`, otherwise only unlocked ones. */
-static int try_all(struct search *search, size_t k, bool locked, struct err *err)
+/* Tries the identities from number `first` on. `locked`: only SSH keys that need a passphrase; otherwise only
+ * identities that need none. */
+static int try_all(struct search *search, size_t first, bool locked, struct err *err)
 {
-    for (; k < search->identities->n && !search->result.matches; k++) {
+    for (size_t k = first; k < search->identities->n && !search->result.matches; k++) {
         struct age_identity *identity = search->identities->items[k];
         if (locked != (identity->form == IDENTITY_SSH && !identity->privkey))
             continue;

@@ -69,7 +69,7 @@ static int write_chunk(struct age_writer *w, const void *p, size_t n, bool last,
     return age_output_write(&w->out, w->sealed, n + AGE_TAG, err);
 }
 
-/* If more bytes follow, encrypt whole chunks directly from the caller's memory. */
+/* Encrypts a whole chunk directly from the caller's memory if more bytes follow it. */
 int age_writer_write(struct age_writer *w, const void *p, size_t n, struct err *err)
 {
     const unsigned char *bytes = p;

@@ -22,7 +22,7 @@ static uint32_t add_group(uint32_t sum, unsigned group)
     return sum;
 }
 
-/* Starts with the prefix: the high bits of its characters, a zero, their low bits. */
+/* Computes the checksum of the prefix: the high bits of its characters, a zero, their low bits. */
 static uint32_t start_checksum(const char *prefix)
 {
     uint32_t sum = 1;
@@ -77,6 +77,7 @@ int bech32_decode(const char *p, size_t n, const char *prefix, void *dst, size_t
     return sum == 1 && !(bits & ((1u << n_bits) - 1)) ? 0 : -1;
 }
 
+/* Returns the checksum with the group. */
 static uint32_t write_group(struct buf *b, uint32_t sum, unsigned group)
 {
     buf_addc(b, letters[group]);

@@ -45,8 +45,8 @@ struct sshsig_signer {
 int sshsig_sign(const struct sshsig_signer *signer, const char *namespace, struct str message, char **ret,
                 struct err *err);
 
-/* Checks in advance what sshsig_sign needs: a key that can sign, and a private half in a file or an agent
- * that may have it. Does not contact the agent or ask for a passphrase. Errors as in sshsig_sign. */
+/* Checks in advance that sshsig_sign has a key that can sign, and either a file with its private half or an
+ * agent, which may have it. Does not contact the agent or ask for a passphrase. Errors as in sshsig_sign. */
 int sshsig_check_signer(const struct sshsig_signer *signer, struct err *err);
 
 /* ---- reading ---- */
@@ -70,20 +70,21 @@ int sshsig_check(const struct sshsig *s, const void *p, size_t n, struct err *er
 
 /* ---- principals ---- */
 
+/* A signature and what it signs. */
+struct sshsig_claim {
+    const char *armor; /* the armored signature */
+    const char *namespace;
+    const void *p; /* the n signed bytes */
+    size_t n;
+};
 /*
- * Finds the principal that may sign with the key, in the namespace and now, in a file of allowed signers
- * (ssh-keygen(1), ALLOWED SIGNERS). `ssh-keygen -Y find-principals` and `-Y verify` decide, so that patterns,
- * authorities, namespaces and dates mean the same as in OpenSSH. `armor` is the armored signature, and p
- * points to the n signed bytes. *ret: the principal, printable, a new string.
+ * Finds a principal in a file of allowed signers (ssh-keygen(1), ALLOWED SIGNERS) that may now sign with the
+ * claim's key in its namespace. `ssh-keygen -Y find-principals` and `-Y verify` decide, so that patterns,
+ * authorities, namespaces and dates mean the same as in OpenSSH. *ret: the principal, printable, a new
+ * string.
  *
  * ERR_DENIED: no principal; the message gives the reason. ERR_NOT_FOUND: the file or ssh-keygen is missing.
  */
-struct sshsig_claim {
-    const char *armor;
-    const char *namespace;
-    const void *p;
-    size_t n;
-};
 int sshsig_find_principal(const char *allowed_signers, const struct sshsig_claim *claim,
                           const struct proc_limits *limits, char **ret, struct err *err);
 

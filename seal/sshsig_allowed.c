@@ -54,7 +54,8 @@ static int refuse_key(const struct principal_search *search, const char *reason,
 }
 
 #define REASON_TEXT 300
-/* Runs ssh-keygen to verify the signature for a principal. ret_reason: the error of ssh-keygen. */
+/* Runs ssh-keygen to verify the signature for a principal. ret_reason: the error output of ssh-keygen,
+ * printable. */
 static int try_principal(const struct principal_search *search, const char *principal, bool *ret_good,
                          char ret_reason[static REASON_TEXT], struct err *err)
 {
@@ -82,7 +83,7 @@ static int try_principal(const struct principal_search *search, const char *prin
     return 0;
 }
 
-/* Tries each principal of the output, one per line. */
+/* Tries each principal until ssh-keygen accepts the signature for one. `names`: one principal per line. */
 static int try_principals(const struct principal_search *search, const char *names, char **ret,
                           struct err *err)
 {

@@ -165,7 +165,7 @@ static bool has_key(const struct agent *a, const struct ssh_blob *key)
     return false;
 }
 
-/* Returns 0 with an empty *ret if the agent does not have the key. */
+/* Returns 0 and leaves *ret empty if there is no agent, or if the agent does not have the key. */
 static int sign_by_agent(struct signing *s, struct ssh_blob *ret, struct err *err)
 {
     struct agent a = {.fd = -1};
@@ -226,9 +226,9 @@ static int set_no_signer_error(const struct signing *s, struct err *err)
             *err = s->agent_err;
         return err_wrap(err, "cannot sign with %s %s", s->type, s->fingerprint);
     }
-    bool agent = s->signer->agent && *s->signer->agent;
+    bool has_agent = s->signer->agent && *s->signer->agent;
     err_set(err, ERR_NOT_FOUND, "cannot sign with %s %s: %s%s%s", s->type, s->fingerprint,
-            agent ? "the SSH agent does not have the key" : "there is no SSH agent",
+            has_agent ? "the SSH agent does not have the key" : "there is no SSH agent",
             is_fido(s)        ? ", and only an agent can use a FIDO key"
             : s->private_path ? ", and there is no file "
                               : "",
@@ -299,11 +299,11 @@ int sshsig_check_signer(const struct sshsig_signer *signer, struct err *err)
     if (signer->agent && !file_exists(signer->agent))
         offline.agent = NULL;
     int rc = find_key(&s, &why);
-    bool file = s.private_path && file_exists(s.private_path);
-    /* The passphrase encrypts the public half too: sshsig_sign will ask for the passphrase. */
-    if (rc < 0 && why.kind == ERR_NOT_FOUND && file)
+    bool has_file = s.private_path && file_exists(s.private_path);
+    /* The passphrase encrypts the public half too, so find_key failed: sshsig_sign will ask for it. */
+    if (rc < 0 && why.kind == ERR_NOT_FOUND && has_file)
         rc = 0;
-    else if (rc == 0 && (is_fido(&s) || !file) && !(offline.agent && *offline.agent))
+    else if (rc == 0 && (is_fido(&s) || !has_file) && !(offline.agent && *offline.agent))
         rc = set_no_signer_error(&s, &why);
     signing_release(&s);
     if (rc < 0 && err)
