@@ -57,7 +57,7 @@ int signature_verify(const struct bundle_verify_options *options, const struct b
         char words[SSHSIG_NAMESPACE + 100];
         snprintf(words, sizeof words, "it was made for \"%s\", not for a bundle", s.namespace);
         rc = set_state(summary, BUNDLE_SIGNED_OTHER_NAMESPACE, words);
-    } else if (sshsig_check(&s, manifest->data, manifest->len, &why) < 0) {
+    } else if (sshsig_verify(&s, manifest->data, manifest->len, &why) < 0) {
         rc = report_bad_signature(summary, &why, err);
     } else {
         summary->signature.state = BUNDLE_SIGNED;

@@ -230,7 +230,7 @@ int discovered_reader_new(enum source_kind kind, struct discovered *into, struct
     return 0;
 }
 
-void discovered_reader_mask(struct discovered_reader *r, void (*mask)(void *ctx, char *text), void *ctx)
+void discovered_reader_set_mask(struct discovered_reader *r, void (*mask)(void *ctx, char *text), void *ctx)
 {
     r->mask = mask;
     r->mask_ctx = ctx;

@@ -64,7 +64,7 @@ int discovered_reader_new(enum source_kind kind, struct discovered *into, struct
                           struct err *err);
 /* Sets a function that masks, in place, the parts of a string that must not be printed or stored. The reader
  * passes each complete string of the answer to this function before it uses the string. */
-void discovered_reader_mask(struct discovered_reader *r, void (*mask)(void *ctx, char *text), void *ctx);
+void discovered_reader_set_mask(struct discovered_reader *r, void (*mask)(void *ctx, char *text), void *ctx);
 int discovered_reader_feed(struct discovered_reader *r, const void *p, size_t n, struct err *err);
 int discovered_reader_end(struct discovered_reader *r, struct err *err);
 /* Returns whether the answer failed because it is not JSON. */

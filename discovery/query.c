@@ -26,7 +26,7 @@ static int feed_answer(void *ctx, const void *p, size_t n, struct err *err)
 static void mask_secret(void *ctx, void (*redact)(void *redact_ctx, char *text), void *redact_ctx)
 {
     struct answer *a = ctx;
-    discovered_reader_mask(a->reader, redact, redact_ctx);
+    discovered_reader_set_mask(a->reader, redact, redact_ctx);
 }
 
 /* Replaces the hint of fetch_get, which is for services, because a source has other keys in the inventory. */

@@ -132,6 +132,18 @@ int agent_parse_keys(struct agent *a, const void *p, size_t n, struct err *err)
     return 0;
 }
 
+/* Waits a little, because connect(2) returns EAGAIN while the agent's queue is full: the agent hangs. */
+static int wait_for_queue(const char *path, int64_t deadline, int cancel_fd, struct err *err)
+{
+    struct err waited = ERR_INIT;
+    if (clock_now() >= deadline)
+        return err_set(err, ERR_TIMEOUT, "the SSH agent at %s accepts no connection", path);
+    if (fd_wait(-1, 0, clock_deadline(20), cancel_fd, &waited) == 0 || waited.kind != ERR_CANCELLED)
+        return 0;
+    err_set(err, ERR_CANCELLED, "interrupted");
+    return err_wrap(err, "the SSH agent");
+}
+
 static int connect_to_agent(const char *path, int64_t deadline, int cancel_fd, struct err *err)
 {
     struct sockaddr_un address;
@@ -141,14 +153,9 @@ static int connect_to_agent(const char *path, int64_t deadline, int cancel_fd, s
     if (fd < 0)
         return -1;
     int rc = fd_set_nonblocking(fd, true, err);
-    /* connect(2) returns EAGAIN if the agent's queue is full: the agent hangs. Retry until the deadline. */
-    while (rc == 0 && connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
-        if (errno == EAGAIN && clock_now() < deadline && !fd_cancelled(cancel_fd)) {
-            poll(NULL, 0, 20);
-            continue;
-        }
-        rc = err_sys(err, "cannot reach the SSH agent at %s", path);
-    }
+    while (rc == 0 && connect(fd, (struct sockaddr *)&address, sizeof address) < 0)
+        rc = errno == EAGAIN ? wait_for_queue(path, deadline, cancel_fd, err)
+                             : err_sys(err, "cannot reach the SSH agent at %s", path);
     if (rc < 0)
         fd_close(&fd);
     return fd;

@@ -62,7 +62,7 @@ int age_writer_open(int fd, const struct age_recipients *recipients, bool armor,
                     struct err *err);
 /* Sets the cancel descriptor (-1: none). Once it is readable, writing fails with ERR_CANCELLED, even while it
  * waits for the reader of a pipe. */
-void age_writer_cancel(struct age_writer *w, int cancel_fd);
+void age_writer_set_cancel_fd(struct age_writer *w, int cancel_fd);
 int age_writer_write(struct age_writer *w, const void *p, size_t n, struct err *err);
 /* Writes the last chunk. A reader reports a file without it as truncated. */
 int age_writer_finish(struct age_writer *w, struct err *err);
@@ -79,7 +79,7 @@ int age_identities_new(ask_fn *ask, void *ask_ctx, int64_t ask_ms, struct age_id
 void age_identities_free(struct age_identities *identities);
 /* Sets the cancel descriptor (-1: none). Once it is readable, reading with these identities fails with
  * ERR_CANCELLED, even while it waits for the writer of a pipe. */
-void age_identities_cancel(struct age_identities *identities, int cancel_fd);
+void age_identities_set_cancel_fd(struct age_identities *identities, int cancel_fd);
 /* Returns the cancel descriptor, or -1; `identities` may be NULL. */
 int age_identities_cancel_fd(const struct age_identities *identities);
 /* Adds an age identity file (AGE-SECRET-KEY-1… and comments, optionally encrypted with a passphrase or

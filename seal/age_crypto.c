@@ -93,7 +93,7 @@ int age_x25519_base(const unsigned char scalar[AGE_KEY], unsigned char ret[AGE_K
 static const unsigned char nonce[12];
 
 int age_wrap(const unsigned char key[AGE_KEY], const unsigned char file_key[AGE_FILE_KEY],
-             unsigned char ret[AGE_BODY], struct err *err)
+             unsigned char ret[AGE_WRAPPED_KEY], struct err *err)
 {
     EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
     int n = 0;
@@ -105,7 +105,7 @@ int age_wrap(const unsigned char key[AGE_KEY], const unsigned char file_key[AGE_
     return done ? 0 : set_openssl_error("ChaCha20-Poly1305", err);
 }
 
-int age_unwrap(const unsigned char key[AGE_KEY], const unsigned char body[AGE_BODY], bool *ret_matches,
+int age_unwrap(const unsigned char key[AGE_KEY], const unsigned char body[AGE_WRAPPED_KEY], bool *ret_matches,
                unsigned char ret_file_key[AGE_FILE_KEY], struct err *err)
 {
     EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();

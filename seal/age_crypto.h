@@ -10,7 +10,7 @@
 #define AGE_FILE_KEY 16                   /* bytes of the key that encrypts a file */
 #define AGE_KEY 32                        /* bytes of a key of X25519, ChaCha20, HMAC */
 #define AGE_TAG 16                        /* bytes that ChaCha20-Poly1305 adds */
-#define AGE_BODY (AGE_FILE_KEY + AGE_TAG) /* bytes of a wrapped file key */
+#define AGE_WRAPPED_KEY (AGE_FILE_KEY + AGE_TAG) /* bytes of a wrapped file key */
 
 struct age_bytes {
     const void *p;
@@ -34,9 +34,9 @@ int age_x25519_base(const unsigned char scalar[AGE_KEY], unsigned char ret[AGE_K
 
 /* Wraps a file key with a key that is used only once. */
 int age_wrap(const unsigned char key[AGE_KEY], const unsigned char file_key[AGE_FILE_KEY],
-             unsigned char ret[AGE_BODY], struct err *err);
+             unsigned char ret[AGE_WRAPPED_KEY], struct err *err);
 /* Unwraps a file key. With the wrong key sets *ret_matches to false and leaves ret_file_key unchanged. */
-int age_unwrap(const unsigned char key[AGE_KEY], const unsigned char body[AGE_BODY], bool *ret_matches,
+int age_unwrap(const unsigned char key[AGE_KEY], const unsigned char body[AGE_WRAPPED_KEY], bool *ret_matches,
                unsigned char ret_file_key[AGE_FILE_KEY], struct err *err);
 
 #endif

@@ -25,7 +25,7 @@ int age_identities_new(ask_fn *ask, void *ask_ctx, int64_t ask_ms, struct age_id
     return 0;
 }
 
-void age_identities_cancel(struct age_identities *identities, int cancel_fd)
+void age_identities_set_cancel_fd(struct age_identities *identities, int cancel_fd)
 {
     identities->cancel_fd = cancel_fd;
 }

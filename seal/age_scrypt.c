@@ -28,7 +28,7 @@ static int derive_key(const struct secret *passphrase, const unsigned char salt[
 int age_scrypt_wrap(const struct secret *passphrase, unsigned log_n,
                     const unsigned char file_key[AGE_FILE_KEY], struct buf *header, struct err *err)
 {
-    unsigned char salt[AGE_SALT], key[AGE_KEY], body[AGE_BODY];
+    unsigned char salt[AGE_SALT], key[AGE_KEY], body[AGE_WRAPPED_KEY];
     struct buf arguments = BUF_INIT(100);
     int rc = -1;
     if (age_random(salt, sizeof salt, err) == 0 && derive_key(passphrase, salt, log_n, key, err) == 0)

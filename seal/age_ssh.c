@@ -121,7 +121,7 @@ int age_ssh_wrap_ed25519(const struct ssh_blob *key, const unsigned char file_ke
                          struct buf *header, struct err *err)
 {
     unsigned char point[AGE_KEY], ephemeral[AGE_KEY], share[AGE_KEY], shared_secret[AGE_KEY],
-        wrap_key[AGE_KEY], body[AGE_BODY];
+        wrap_key[AGE_KEY], body[AGE_WRAPPED_KEY];
     struct buf arguments = BUF_INIT(100);
     int rc = -1;
     if (age_ssh_point(key, point, err) == 0 && age_random(ephemeral, sizeof ephemeral, err) == 0 &&

@@ -129,7 +129,7 @@ int age_stanza_set_body(struct age_stanza *s, const void *p, size_t n, struct er
 {
     if (s->kind == AGE_OTHER)
         return 0;
-    if (s->kind == AGE_SSH_RSA ? n == 0 || n > AGE_BODY_MAX : n != AGE_BODY)
+    if (s->kind == AGE_SSH_RSA ? n == 0 || n > AGE_BODY_MAX : n != AGE_WRAPPED_KEY)
         return refuse_stanza("a stanza's body has the wrong size for its kind", err);
     s->body = malloc(n);
     if (!s->body)

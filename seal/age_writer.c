@@ -54,7 +54,7 @@ int age_writer_open(int fd, const struct age_recipients *recipients, bool armor,
     return rc;
 }
 
-void age_writer_cancel(struct age_writer *w, int cancel_fd)
+void age_writer_set_cancel_fd(struct age_writer *w, int cancel_fd)
 {
     w->out.cancel_fd = cancel_fd;
 }

@@ -212,7 +212,7 @@ void sshsig_release(struct sshsig *s)
     ssh_blob_release(&s->signature);
 }
 
-int sshsig_check(const struct sshsig *s, const void *p, size_t n, struct err *err)
+int sshsig_verify(const struct sshsig *s, const void *p, size_t n, struct err *err)
 {
     struct ssh_blob data = {0};
     if (sshsig_signed_data(s->namespace, s->sha256, (struct str){p, n}, &data, err) < 0)

@@ -2,7 +2,7 @@
  * OpenSSH signatures (PROTOCOL.sshsig), compatible with `ssh-keygen -Y` in both directions.
  *
  * A signature covers a hash of the message and a namespace, which names the purpose of the signature.
- * sshsig_check accepts any namespace, so the caller must refuse signatures for other purposes.
+ * sshsig_verify accepts any namespace, so the caller must refuse signatures for other purposes.
  */
 #ifndef SEAL_SSHSIG_H
 #define SEAL_SSHSIG_H
@@ -66,7 +66,7 @@ void sshsig_release(struct sshsig *s);
 
 /* Verifies that s->key signed these n bytes in s->namespace. The caller checks the namespace. Errors as in
  * pubkey_verify: ERR_DENIED if the signature is wrong, ERR_UNSUPPORTED if it cannot be verified. */
-int sshsig_check(const struct sshsig *s, const void *p, size_t n, struct err *err);
+int sshsig_verify(const struct sshsig *s, const void *p, size_t n, struct err *err);
 
 /* ---- principals ---- */
 

@@ -207,7 +207,7 @@ static int encrypt_file(const struct crypt_job *j, const struct age_recipients *
     unsigned char *piece = aligned_alloc(PAGE_BYTES, PIECE_SIZE);
     int rc = piece ? age_writer_open(j->out, to, j->o->armor, &w, err) : err_nomem(err);
     if (rc == 0)
-        age_writer_cancel(w, signals_cancel_fd());
+        age_writer_set_cancel_fd(w, signals_cancel_fd());
     while (rc == 0 && (n = read_piece(j, piece, err)) > 0)
         rc = age_writer_write(w, piece, (size_t)n, err);
     if (rc == 0)

@@ -59,7 +59,7 @@ static int new_identities(const struct strlist *files, struct prompt *prompt, st
     struct age_identities *identities = NULL;
     if (age_identities_new(ask_for_passphrase, prompt, OPENER_ASK_MS, &identities, err) < 0)
         return -1;
-    age_identities_cancel(identities, signals_cancel_fd());
+    age_identities_set_cancel_fd(identities, signals_cancel_fd());
     for (size_t i = 0; i < files->n; i++)
         if (age_identities_add_file(identities, files->items[i], err) < 0) {
             age_identities_free(identities);

@@ -369,7 +369,7 @@ static void check_signature(const char *p, size_t n)
     struct sshsig s = {0};
     if (sshsig_parse(armor, strlen(armor), &s, NULL) < 0)
         abort();
-    (void)sshsig_check(&s, p, n, NULL);
+    (void)sshsig_verify(&s, p, n, NULL);
     sshsig_release(&s);
 }
 
@@ -416,7 +416,7 @@ static void check_rsa_signature(const char *p, size_t n)
     struct sshsig s = {0};
     if (sshsig_parse(p, n, &s, NULL) < 0)
         return;
-    (void)sshsig_check(&s, "message", 7, NULL);
+    (void)sshsig_verify(&s, "message", 7, NULL);
     sshsig_release(&s);
 }
 
@@ -461,8 +461,8 @@ const struct cost_parser cost_ssh_parsers[] = {
     {"age_identities_parse", read_identities, identity_files, 2, 4u << 20},
     {"age_recipients_add", read_recipient, recipients, 2, 0},
     {"sshsig_parse", read_signature, signatures, 2, 0},
-    {"sshsig_check", check_signature, signed_messages, 2, 0},
-    {"sshsig_check of RSA", check_rsa_signature, keys_of_rsa, 200, SSHSIG_MAX},
+    {"sshsig_verify", check_signature, signed_messages, 2, 0},
+    {"sshsig_verify of RSA", check_rsa_signature, keys_of_rsa, 200, SSHSIG_MAX},
     {"sshsig_find_principal", read_allowed, allowed, 2, 512u << 10},
     {0},
 };

@@ -1079,7 +1079,7 @@ static int read_signature(void *ctx, struct err *err)
         alloc_assert_untouched(&s, sizeof s);
         return -1;
     }
-    int rc = sshsig_check(&s, "message", 7, err);
+    int rc = sshsig_verify(&s, "message", 7, err);
     sshsig_release(&s);
     return rc;
 }

@@ -211,7 +211,7 @@ static void secrets_are_masked_in_jobs_and_notes(void **state)
     struct discovered_reader *r = NULL;
     struct err err = ERR_INIT;
     assert_ok(discovered_reader_new(SOURCE_HTTP_SD, &found, &r, &err), &err);
-    discovered_reader_mask(r, mask_with_stars, secret);
+    discovered_reader_set_mask(r, mask_with_stars, secret);
     assert_ok(discovered_reader_feed(r, text, strlen(text), &err), &err);
     assert_ok(discovered_reader_end(r, &err), &err);
     discovered_reader_free(r);

@@ -338,11 +338,11 @@ static void a_silent_agent_times_out(void **state)
     rogue_end(&r);
 }
 
-static void a_full_queue_times_out(void **state)
+static void a_full_queue_times_out_and_can_be_cancelled(void **state)
 {
     struct rogue r = rogue_start(*state);
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int waiting[8];
+    int waiting[8], cancel[2];
     struct agent a;
     struct err err = ERR_INIT;
     snprintf(address.sun_path, sizeof address.sun_path, "%s", r.path);
@@ -353,8 +353,15 @@ static void a_full_queue_times_out(void **state)
     }
     int64_t begin = clock_now();
     assert_int_equal(agent_open(r.path, clock_deadline(150), -1, &a, &err), -1);
+    assert_int_equal(err.kind, ERR_TIMEOUT);
+    assert_contains(err.msg, " accepts no connection");
     assert_in_range(clock_now() - begin, 150, 20000);
-    assert_contains(err.msg, "cannot reach the SSH agent at ");
+    assert_ok(fd_pipe(cancel, NULL), NULL);
+    fd_pipe_wake(cancel[1]);
+    assert_refused(agent_open(r.path, CLOCK_NEVER, cancel[0], &a, &err), &err, ERR_CANCELLED,
+                   "the SSH agent: interrupted");
+    fd_close(&cancel[0]);
+    fd_close(&cancel[1]);
     for (size_t i = 0; i < 8; i++)
         fd_close(&waiting[i]);
     rogue_end(&r);
@@ -491,7 +498,7 @@ int main(void)
         WITH_AGENT(a_real_agent_signs),
         WITH_AGENT(a_real_agent_does_not_sign_with_a_removed_key),
         SCRATCH(a_silent_agent_times_out),
-        SCRATCH(a_full_queue_times_out),
+        SCRATCH(a_full_queue_times_out_and_can_be_cancelled),
         SCRATCH(a_request_can_be_cancelled),
         SCRATCH(late_answers_are_discarded),
         SCRATCH(invalid_frames_are_refused),

@@ -82,7 +82,7 @@ static void ssh_keygen_verifies_our_signatures(void **state)
             struct sshsig s = parse_signature(armor);
             assert_string_equal(s.namespace, NAMESPACE);
             assert_false(s.sha256);
-            assert_int_equal(sshsig_check(&s, message, strlen(message), NULL), 0);
+            assert_int_equal(sshsig_verify(&s, message, strlen(message), NULL), 0);
             sshsig_release(&s);
             free(armor);
         }
@@ -102,11 +102,11 @@ static void signatures_of_ssh_keygen_are_verified(void **state)
         struct sshsig s = parse_signature(buf_str(&b));
         struct err err = ERR_INIT;
         assert_int_equal(s.sha256, i % 2);
-        assert_ok(sshsig_check(&s, message, strlen(message), &err), &err);
-        assert_refused(sshsig_check(&s, message, strlen(message) - 1, &err), &err, ERR_DENIED,
+        assert_ok(sshsig_verify(&s, message, strlen(message), &err), &err);
+        assert_refused(sshsig_verify(&s, message, strlen(message) - 1, &err), &err, ERR_DENIED,
                        "the signature is not genuine");
         snprintf(s.namespace, sizeof s.namespace, "file");
-        assert_refused(sshsig_check(&s, message, strlen(message), &err), &err, ERR_DENIED,
+        assert_refused(sshsig_verify(&s, message, strlen(message), &err), &err, ERR_DENIED,
                        "the signature is not genuine");
         sshsig_release(&s);
         buf_release(&b);
@@ -190,10 +190,10 @@ static void a_signature_of_a_fido_key_is_verified(void **state)
     assert_true(is_accepted_by_ssh_keygen(*state, armor));
     struct sshsig s = parse_signature(armor);
     assert_string_equal(s.type, name);
-    assert_ok(sshsig_check(&s, message, strlen(message), &err), &err);
+    assert_ok(sshsig_verify(&s, message, strlen(message), &err), &err);
     for (size_t i = 1; i <= 5; i++) { /* flags and counter are signed too */
         s.signature.data[s.signature.n - i] ^= 4;
-        assert_refused(sshsig_check(&s, message, strlen(message), &err), &err, ERR_DENIED,
+        assert_refused(sshsig_verify(&s, message, strlen(message), &err), &err, ERR_DENIED,
                        "the signature is not genuine");
         s.signature.data[s.signature.n - i] ^= 4;
     }
@@ -329,7 +329,7 @@ static void check_damaged(void *ctx, const struct damaged *damaged)
     }
     /* A damaged signature that can be parsed is not genuine, unless only its last newline is missing or
      * changed. */
-    if (sshsig_check(&s, message, strlen(message), NULL) == 0)
+    if (sshsig_verify(&s, message, strlen(message), NULL) == 0)
         if (damaged->at + 1 < strlen(good))
             fail_msg("%s at %zu of %zu: %.*s", damaged->cut ? "cut" : "flipped", damaged->at, strlen(good),
                      (int)damaged->n, damaged->p);
