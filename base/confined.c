@@ -114,8 +114,8 @@ void confined_limit_memory(struct confined_budget *b, uint64_t *ret_before)
         proc_limit_memory(b->memory_before + limits_of(b).memory, ret_before);
 }
 
-/* Limits the memory again, after a change of the budget. The caller holds the mutex. */
-static void renew_memory(const struct confined_budget *b)
+/* Applies a change of the budget to the memory limit of this process. The caller holds the mutex. */
+static void update_memory_limit(const struct confined_budget *b)
 {
     uint64_t before;
     proc_limit_memory(b->memory_before + b->limits.memory + b->receiving, &before);
@@ -127,7 +127,7 @@ void confined_begin_receiving(struct confined_budget *b, uint64_t max_bytes)
         return;
     pthread_mutex_lock(&b->mutex);
     b->receiving += max_bytes;
-    renew_memory(b);
+    update_memory_limit(b);
     pthread_mutex_unlock(&b->mutex);
 }
 
@@ -138,7 +138,7 @@ void confined_end_receiving(struct confined_budget *b, uint64_t max_bytes, uint6
     pthread_mutex_lock(&b->mutex);
     b->receiving -= max_bytes;
     add_bytes(b, bytes);
-    renew_memory(b);
+    update_memory_limit(b);
     pthread_mutex_unlock(&b->mutex);
 }
 
