@@ -16,6 +16,7 @@ void budget_release(struct budget *b)
     pthread_mutex_destroy(&b->mutex);
 }
 
+/* Returns whether the budget has time for the item. If not, stores the reason in the item. */
 static bool fits_time(const struct budget *b, struct plan_item *item)
 {
     char needed[32], remaining[32], total[32];
@@ -29,6 +30,7 @@ static bool fits_time(const struct budget *b, struct plan_item *item)
     return false;
 }
 
+/* Returns whether the budget has `bytes` bytes for the item. If not, stores the reason in the item. */
 static bool fits_bytes(const struct budget *b, struct plan_item *item, uint64_t bytes)
 {
     char needed[32], remaining[32], total[32];

@@ -12,8 +12,8 @@
 /* The descriptors of the terminal, libraries, the inventory, the bundle and jump hosts. */
 #define BASE_DESCRIPTORS 100
 
-/* The number of simultaneous connections to a service: one, and with `concurrent` one more for each timed
- * kind. */
+/* The largest number of simultaneous connections to a service: one, and with `concurrent` one more for each
+ * costly kind (fetch_add_costly_kinds). */
 static size_t count_connections(const struct fetch_grab *grab, const struct service *service)
 {
     struct strlist costly = {0};

@@ -455,9 +455,9 @@ void fetch_finding_check_build(struct fetch_item *item, char build_id[128])
 void fetch_finding_add_skew(struct findings *findings, int64_t skew_ms)
 {
     char text[32];
-    int64_t size = skew_ms < 0 ? -skew_ms : skew_ms;
-    if (size >= SKEW_REPORTED_MS)
+    int64_t magnitude_ms = skew_ms < 0 ? -skew_ms : skew_ms;
+    if (magnitude_ms >= SKEW_REPORTED_MS)
         fetch_finding_add(findings, FETCH_FINDING_CLOCK_SKEW,
-                          text_duration(text, sizeof text, size / 1000 * 1000),
+                          text_duration(text, sizeof text, magnitude_ms / 1000 * 1000),
                           skew_ms < 0 ? "behind" : "ahead of", NULL);
 }

@@ -45,7 +45,8 @@ struct process {
     bool started;
 };
 
-static bool is_first(const struct target *targets, size_t i)
+/* Returns whether no target before target i has the same process. */
+static bool is_first_of_process(const struct target *targets, size_t i)
 {
     for (size_t k = 0; k < i; k++)
         if (service_shares_address(targets[k].service, targets[i].service))
@@ -88,15 +89,15 @@ static void run_services(struct run *run, const struct target *targets, size_t n
     for (size_t i = 1; processes && i < n; i++) {
         processes[i] = process;
         processes[i].first = i;
-        processes[i].started =
-            is_first(targets, i) && thread_start(&processes[i].thread, run_process, &processes[i], NULL) == 0;
+        processes[i].started = is_first_of_process(targets, i) &&
+                               thread_start(&processes[i].thread, run_process, &processes[i], NULL) == 0;
     }
     run_process(&process);
     for (size_t i = 1; i < n; i++) {
         process.first = i;
         if (processes && processes[i].started)
             pthread_join(processes[i].thread, NULL);
-        else if (is_first(targets, i))
+        else if (is_first_of_process(targets, i))
             run_process(&process);
     }
     free(processes);
@@ -224,7 +225,7 @@ static void leave_all(struct run *run, const struct target *targets, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         struct barrier_participant participant = {.barrier = run->sync.barrier};
-        if (is_first(targets, i))
+        if (is_first_of_process(targets, i))
             barrier_leave(&participant);
     }
 }
@@ -265,7 +266,7 @@ static size_t count_processes(const struct targets *all)
     size_t count = 0;
     for (size_t from = 0, n; (n = count_host(all, from)) > 0; from += n)
         for (size_t i = 0; i < n; i++)
-            count += is_first(&all->items[from], i);
+            count += is_first_of_process(&all->items[from], i);
     return count;
 }
 

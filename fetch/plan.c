@@ -425,10 +425,10 @@ int plan_make(const struct service *service, const struct request_list *requests
 static void name_later(const struct plan *p, struct plan_item *item)
 {
     const char *end = get_ending(item);
-    size_t stem = strlen(item->file) - strlen(end);
-    snprintf(item->file + stem, sizeof item->file - stem, ".later%s", end);
+    size_t stem_length = strlen(item->file) - strlen(end);
+    snprintf(item->file + stem_length, sizeof item->file - stem_length, ".later%s", end);
     for (unsigned i = 2; is_name_used(p, item); i++)
-        snprintf(item->file + stem, sizeof item->file - stem, ".later-%u%s", i, end);
+        snprintf(item->file + stem_length, sizeof item->file - stem_length, ".later-%u%s", i, end);
 }
 
 int plan_pairs(struct plan *p, struct err *err)
