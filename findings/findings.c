@@ -7,7 +7,7 @@
 #include "findings/rules.h"
 #include "base/banned.h"
 
-/* findings_finish drops a suspect only if at most this number of other findings remain. */
+/* findings_finish drops a suspect only if at most this number of facts remain. */
 #define MIN_FACTS 4
 /* A merged sentence names at most this many other services. */
 #define MAX_SERVICES 3
@@ -198,7 +198,7 @@ static int compare_weights(const struct finding *a, const struct finding *b)
     return order ? order : strcmp(a->service ? a->service : "", b->service ? b->service : "");
 }
 
-/* Orders suspects by weight, then the others by rule. */
+/* Orders suspects by weight, then facts by rule. */
 static int compare_findings(const void *left, const void *right)
 {
     const struct finding *a = left, *b = right;

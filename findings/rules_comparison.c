@@ -140,7 +140,7 @@ static bool has_enough_samples(const struct side_pair *pair)
            get_count(pair, COMPARISON_BASELINE) >= MIN_SAMPLES;
 }
 
-/* Whether two shares differ by the rule's percentage after subtracting two standard errors. */
+/* Returns whether two shares differ by the rule's percentage after subtracting two standard errors. */
 static bool is_share_large_enough(const struct finding_case *c, const struct finding_rule *rule,
                                   const struct side_pair *pair, struct difference d)
 {
