@@ -227,7 +227,8 @@ int profile_normalize(struct profile *p, const struct profile *base, struct err 
 
 /* ---- labels ---- */
 
-/* Copies a sample's labels except text labels with the key of `text`, and adds `text`. Returns the count. */
+/* Copies a sample's labels except text labels with the key of `text`, and adds `text`. Returns the
+ * number of labels. */
 static uint32_t set_label(struct profile_label *to, const struct profile_label *from, uint32_t n,
                           const struct profile_label *text)
 {

@@ -22,7 +22,7 @@ struct reader {
     size_t at;                 /* offset of the first byte of the thread's part */
     size_t released;           /* bytes before this offset are released */
     size_t n_samples, n_stack; /* position of the next sample and its stack */
-    bool counted;              /* room for all stacks is reserved */
+    bool is_reserved;          /* room for all stacks is reserved */
     size_t wrong_n_values;     /* see struct decoder */
     bool missing_location;
     struct profile_label *labels;
@@ -62,7 +62,7 @@ size_t decode_count_frames(struct protobuf w)
 
 static bool reserve_frames(struct reader *r, size_t n)
 {
-    if (r->counted)
+    if (r->is_reserved)
         return true;
     r->d->p->n_stack = r->n_stack;
     return profile_reserve_frames(r->d->p, n, r->err) == 0;
@@ -173,7 +173,7 @@ static bool add_label(struct reader *r, struct profile_label *l)
     return true;
 }
 
-static bool label_field(const struct protobuf_field *f, struct profile_label *to)
+static bool read_label_field(const struct protobuf_field *f, struct profile_label *to)
 {
     switch (f->number) {
     case 1:
@@ -197,7 +197,7 @@ static bool read_label(struct reader *r, const struct protobuf_field *field)
     if (!decode_message(field, &w))
         return false;
     while (w.p < w.end)
-        if (!protobuf_read_field(&w, &f) || !label_field(&f, &to))
+        if (!protobuf_read_field(&w, &f) || !read_label_field(&f, &to))
             return false;
     return add_label(r, &to);
 }
@@ -269,7 +269,7 @@ static bool prepare_halves(struct reader halves[2])
     memset(p->stack + d->n_first_frames * p->frame_size, 0, p->frame_size);
     halves[1].at = halves[1].released = d->second_half_at;
     halves[1].n_stack = d->n_first_frames + 1;
-    halves[0].counted = halves[1].counted = true;
+    halves[0].is_reserved = halves[1].is_reserved = true;
     return true;
 }
 
