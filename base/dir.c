@@ -588,7 +588,7 @@ uint64_t dir_bytes_on_disk(const struct dir *dir, const char *path)
 
 /* ---- trees ---- */
 
-static bool is_dots(const char *name)
+static bool is_dot_or_dot_dot(const char *name)
 {
     return !is_component(name, strlen(name));
 }
@@ -612,7 +612,7 @@ static int remove_entries(DIR *stream, unsigned depth)
     for (bool found = true; found && !why; rewinddir(stream)) {
         found = false;
         for (struct dirent *e; (errno = 0, e = readdir(stream));) {
-            if (is_dots(e->d_name))
+            if (is_dot_or_dot_dot(e->d_name))
                 continue;
             found = true;
             if (remove_at(dirfd(stream), e->d_name, depth + 1) < 0 && !why)
@@ -704,7 +704,7 @@ static int walk_directory(struct walker *w, int fd, unsigned depth, struct err *
         return set_path_error(err, w->dir, "open the directory", buf_str(&w->path));
     int rc = 0;
     for (struct dirent *e; rc == 0 && (errno = 0, e = readdir(stream));)
-        if (!is_dots(e->d_name))
+        if (!is_dot_or_dot_dot(e->d_name))
             rc = walk_entry(w, dirfd(stream), e->d_name, depth, err);
     if (rc == 0 && errno)
         rc = set_path_error(err, w->dir, "read the directory", buf_str(&w->path));

@@ -13,9 +13,9 @@ bool path_is_clean(struct str path)
         if (i < path.n && path.p[i] != '/')
             continue;
         size_t n = i - begin;
-        bool dots =
+        bool is_dots =
             (n == 1 && path.p[begin] == '.') || (n == 2 && path.p[begin] == '.' && path.p[begin + 1] == '.');
-        if (dots || (n == 0 && i > 0))
+        if (is_dots || (n == 0 && i > 0))
             return false;
         begin = i + 1;
     }
