@@ -98,9 +98,9 @@ int budget_check(struct budget *b, struct err *err)
     char total[32];
     uint64_t limit = b->grab->options.budget_bytes;
     pthread_mutex_lock(&b->mutex);
-    bool left = limit == 0 || b->received < limit;
+    bool has_left = limit == 0 || b->received < limit;
     pthread_mutex_unlock(&b->mutex);
-    if (left)
+    if (has_left)
         return 0;
     return err_set(err, ERR_FAILED, "left out: earlier items used all of the budget's %s",
                    text_bytes(total, sizeof total, limit));

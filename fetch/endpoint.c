@@ -22,11 +22,11 @@ static unsigned get_port(const struct service *s)
 /* Writes HOST, or HOST:PORT if the port is not the scheme's default; with brackets around an IPv6 address. */
 static void write_authority(const struct service *s, const char *host, char *dst, size_t cap)
 {
-    bool ipv6 = strchr(host, ':') != NULL;
+    bool is_ipv6 = strchr(host, ':') != NULL;
     char port[16] = "";
     if (get_port(s) != (s->https ? 443 : 80))
         snprintf(port, sizeof port, ":%u", get_port(s));
-    snprintf(dst, cap, "%s%s%s%s", ipv6 ? "[" : "", host, ipv6 ? "]" : "", port);
+    snprintf(dst, cap, "%s%s%s%s", is_ipv6 ? "[" : "", host, is_ipv6 ? "]" : "", port);
 }
 
 /* Writes the origin of the service's URL: `https://host:port`. */

@@ -41,7 +41,7 @@ struct process {
     size_t n;
     size_t first; /* the first target of this destination */
     struct gateway *gw;
-    const struct retry *opening;
+    const struct retry *opening; /* the retries of opening the host */
     bool started;
 };
 
@@ -181,15 +181,15 @@ static int resolve_route(struct run *run, const struct host *host, struct route 
 static bool any_compressible(const struct run *run, const struct target *targets, size_t n)
 {
     const struct fetch_grab *grab = run->grab;
-    bool any = false;
-    for (size_t i = 0; i < n && !any && run->may_compress; i++) {
+    bool found = false;
+    for (size_t i = 0; i < n && !found && run->may_compress; i++) {
         struct request_list requests;
         if (request_parse(fetch_service_kinds(grab->kinds, targets[i].service), &requests, NULL) < 0)
             continue;
-        any = request_is_compressible(&requests);
+        found = request_is_compressible(&requests);
         request_release(&requests);
     }
-    return any;
+    return found;
 }
 
 static int open_host(struct run *run, const struct host *host, bool compressible, struct gateway **ret,

@@ -34,7 +34,8 @@ static void match_line(struct profiler_owner *o)
 {
     o->line[o->n] = '\0';
     for (size_t i = 0; !o->client && i < sizeof markers / sizeof *markers; i++)
-        if (markers[i].profiler != (o->trace ? USES_CPU : USES_TRACE) && strstr(o->line, markers[i].function))
+        if (markers[i].profiler != (o->for_tracer ? USES_CPU : USES_TRACE) &&
+            strstr(o->line, markers[i].function))
             o->client = markers[i].client;
     o->n = 0;
 }
@@ -63,10 +64,10 @@ static int feed_dump(void *ctx, const void *p, size_t n, struct err *err)
     return d->size > DUMP_MAX ? err_set(err, ERR_FAILED, "more than %u MB", DUMP_MAX >> 20) : 0;
 }
 
-const char *profiler_owner_find(struct transfer *t, const struct service *service, bool trace,
+const char *profiler_owner_find(struct transfer *t, const struct service *service, bool for_tracer,
                                 int64_t limit_ms)
 {
-    struct dump_reader d = {.owner.trace = trace};
+    struct dump_reader d = {.owner.for_tracer = for_tracer};
     struct http_response response;
     char request_target[400];
     snprintf(request_target, sizeof request_target, "%.300s/goroutine?debug=1", service->path);
