@@ -51,10 +51,10 @@ static int match_lists(struct stack_filter *filter, const struct profile *profil
 static int tally_all(const struct finding_case *c, struct tally *ret)
 {
     const struct profile *p = c->profile;
-    bool cpu = c->topic == FINDING_TOPIC_CPU;
+    bool is_cpu = c->topic == FINDING_TOPIC_CPU;
     return tally_make(ret, c->filter,
-                      (struct tally_types){tally_find_type(p, cpu ? "cpu" : "delay", "nanoseconds"),
-                                           tally_find_type(p, cpu ? "samples" : "contentions", "count")},
+                      (struct tally_types){tally_find_type(p, is_cpu ? "cpu" : "delay", "nanoseconds"),
+                                           tally_find_type(p, is_cpu ? "samples" : "contentions", "count")},
                       &(struct tally_choice){0}, c->err);
 }
 
