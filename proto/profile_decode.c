@@ -228,7 +228,7 @@ static bool decode_all(struct decoder *d, bool *ret_read)
     *ret_read = true;
     if (!check_counts(d))
         return false;
-    if (fine && d->missing_location)
+    if (fine && d->has_missing_location)
         fine = err_set(&wrong, ERR_FAILED, "malformed profile: sample has nil location") == 0;
     if (!fine)
         *d->err = wrong;

@@ -172,11 +172,11 @@ static bool is_program(struct text_reader *r, const struct profile_mapping *m)
         i += gone ? strlen(deleted) : 1;
     }
     file = str_trim((struct str){buf_str(&name), name.len});
-    bool program = file.n && !text_match(r, PATTERN_LIBRARY, file) && file.p[0] != '[';
+    bool looks_like_program = file.n && !text_match(r, PATTERN_LIBRARY, file) && file.p[0] != '[';
     if (buf_check(&name, "a file name", r->err) < 0)
-        program = false;
+        looks_like_program = false;
     buf_release(&name);
-    return program;
+    return looks_like_program;
 }
 
 static void move_program_first(struct text_reader *r)
