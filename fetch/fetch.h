@@ -37,7 +37,7 @@ void fetch_add_kinds_near(struct nearest *near);
 
 /*
  * Checks the words for kinds (`cpu=30s`, `incident`, `/debug/vars`) as far as possible without a target.
- * *ret_longest_ms is the longest duration of a profile. ERR_USAGE.
+ * *ret_longest_ms is the longest duration of a profile. Fails with ERR_USAGE.
  */
 int fetch_check_kinds(const struct strlist *words, int64_t *ret_longest_ms, struct err *err);
 
@@ -190,8 +190,8 @@ struct fetch_local_file {
 };
 /*
  * Examines a local file (`bundle create`) like a fetched body: hash, size, and the facts of its content.
- * Derives ret->kind from the content and the name; never sets FETCH_FAILED. -1 if the file is not readable;
- * ERR_CANCELLED.
+ * Derives ret->kind from the content and the name; never sets FETCH_FAILED. -1 if the file is not readable,
+ * or if cancel_fd becomes readable (ERR_CANCELLED).
  */
 int fetch_examine_file(const struct fetch_local_file *file, struct fetch_item *ret, struct err *err);
 

@@ -1,5 +1,5 @@
-/* Rules that compare the target hosts with the baseline hosts (--against): they report the functions with
- * higher values on the target hosts, or that no CPU share is higher. */
+/* Rules that compare the target hosts with the baseline hosts (--against). They report the functions whose
+ * values are higher on the target hosts. One rule reports that no CPU share is higher. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
