@@ -18,8 +18,8 @@ struct question {
     const char *prompt;  /* printable, one or more lines */
     const char *file;    /* path of the key or other file that the passphrase opens; NULL: another question */
     bool is_retry;       /* the previous answer was wrong */
-    bool bypass_keyring; /* do not use the keyring: the user chooses a new passphrase, or the caller uses
-                            the keyring itself */
+    bool bypass_keyring; /* do not use the keyring, because the user chooses a new passphrase, or because the
+                            caller looks up and stores the answer itself */
     int64_t deadline;    /* the value of clock_now() at which the wait for the answer ends */
 };
 

@@ -65,7 +65,7 @@ void confined_budget_init(uint64_t bytes, struct confined_budget *ret)
                                     .cpu_before_ms = proc_cpu_ms()};
 }
 
-static struct proc_fork_limits limits_of(struct confined_budget *b)
+static struct proc_fork_limits copy_limits(struct confined_budget *b)
 {
     pthread_mutex_lock(&b->mutex);
     struct proc_fork_limits limits = b->limits;
@@ -89,7 +89,7 @@ void confined_budget_add(struct confined_budget *b, uint64_t bytes)
 
 struct proc_fork_limits confined_budget_remaining(struct confined_budget *b, int cancel_fd)
 {
-    struct proc_fork_limits rest = limits_of(b);
+    struct proc_fork_limits rest = copy_limits(b);
     rest.cancel_fd = cancel_fd;
     uint64_t now = proc_memory_in_use(), used = now > b->memory_before ? now - b->memory_before : 0;
     int64_t used_ms = proc_cpu_ms() - b->cpu_before_ms;
@@ -101,7 +101,7 @@ struct proc_fork_limits confined_budget_remaining(struct confined_budget *b, int
 int confined_budget_check(struct confined_budget *b, const char *name, struct err *err)
 {
     /* The last input may take the other 3/8: on a busy machine a check of 128 MiB took 3.5 s of 10 s. */
-    int64_t limit_ms = b ? limits_of(b).cpu_ms / 8 * 5 : 0;
+    int64_t limit_ms = b ? copy_limits(b).cpu_ms / 8 * 5 : 0;
     if (!b || proc_cpu_ms() - b->cpu_before_ms <= limit_ms)
         return 0;
     err_set(err, ERR_LIMIT, "reading it takes more than %" PRId64 " s of processor time", limit_ms / 1000);
@@ -111,11 +111,11 @@ int confined_budget_check(struct confined_budget *b, const char *name, struct er
 void confined_limit_memory(struct confined_budget *b, uint64_t *ret_before)
 {
     if (b)
-        proc_limit_memory(b->memory_before + limits_of(b).memory, ret_before);
+        proc_limit_memory(b->memory_before + copy_limits(b).memory, ret_before);
 }
 
-/* Limits the memory again, after a change of the budget. The caller holds the mutex. */
-static void renew_memory(const struct confined_budget *b)
+/* Applies a change of the budget to the memory limit of this process. The caller holds the mutex. */
+static void update_memory_limit(const struct confined_budget *b)
 {
     uint64_t before;
     proc_limit_memory(b->memory_before + b->limits.memory + b->receiving, &before);
@@ -127,7 +127,7 @@ void confined_begin_receiving(struct confined_budget *b, uint64_t max_bytes)
         return;
     pthread_mutex_lock(&b->mutex);
     b->receiving += max_bytes;
-    renew_memory(b);
+    update_memory_limit(b);
     pthread_mutex_unlock(&b->mutex);
 }
 
@@ -138,7 +138,7 @@ void confined_end_receiving(struct confined_budget *b, uint64_t max_bytes, uint6
     pthread_mutex_lock(&b->mutex);
     b->receiving -= max_bytes;
     add_bytes(b, bytes);
-    renew_memory(b);
+    update_memory_limit(b);
     pthread_mutex_unlock(&b->mutex);
 }
 
@@ -152,6 +152,6 @@ int confined_restore_memory(struct confined_budget *b, uint64_t before, int rc, 
     if (rc == 0 || !err->out_of_memory)
         return rc;
     err_set(err, ERR_LIMIT, "reading it takes more than %s of memory",
-            text_bytes(limit, sizeof limit, limits_of(b).memory));
+            text_bytes(limit, sizeof limit, copy_limits(b).memory));
     return confined_err_wrap(err, name);
 }

@@ -55,10 +55,10 @@ void confined_limit_memory(struct confined_budget *b, uint64_t *ret_before);
 int confined_restore_memory(struct confined_budget *b, uint64_t before, int rc, const char *name,
                             struct err *err);
 
-/* For an input whose size is unknown until it has arrived, such as the answer of a server. Between the two
- * calls above, the first one allows `max_bytes` more bytes of memory. The second one ends that, and raises
- * the budget for the `bytes` bytes that have arrived. Any thread may call them. With a NULL budget both do
- * nothing. */
+/* For an input whose size is unknown until it has arrived, such as the answer of a server. Call both between
+ * confined_limit_memory and confined_restore_memory. confined_begin_receiving allows this process `max_bytes`
+ * more bytes of memory. confined_end_receiving takes them back, and raises the budget for the `bytes` bytes
+ * that have arrived. Any thread may call them. With a NULL budget both do nothing. */
 void confined_begin_receiving(struct confined_budget *b, uint64_t max_bytes);
 void confined_end_receiving(struct confined_budget *b, uint64_t max_bytes, uint64_t bytes);
 

@@ -44,7 +44,7 @@ static bool is_component(const char *p, size_t n)
     return n > 0 && !(p[0] == '.' && (n == 1 || (n == 2 && p[1] == '.')));
 }
 
-static bool is_path_below(const char *path)
+static bool is_well_formed(const char *path)
 {
     if (strlen(path) > MAX_PATH)
         return false;
@@ -121,7 +121,7 @@ struct location {
 static int open_location(const struct dir *dir, const char *path, struct location *ret)
 {
     char above[MAX_PATH + 1];
-    if (!is_path_below(path)) {
+    if (!is_well_formed(path)) {
         errno = EXDEV;
         return -1;
     }
@@ -167,11 +167,11 @@ static size_t find_link(const struct dir *dir, const char *path)
         snprintf(part, sizeof part, "%.*s", (int)(p - path), path);
         if (open_location(dir, part, &location) < 0)
             return 0;
-        bool seen = fstatat(location.dir_fd, location.name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+        bool exists = fstatat(location.dir_fd, location.name, &st, AT_SYMLINK_NOFOLLOW) == 0;
         close_location(&location);
-        if (seen && S_ISLNK(st.st_mode))
+        if (exists && S_ISLNK(st.st_mode))
             return (size_t)(p - path);
-        if (!seen || !*p)
+        if (!exists || !*p)
             return 0;
     }
 }
@@ -182,7 +182,7 @@ static int set_path_error(struct err *err, const struct dir *dir, const char *ve
     char shown[400], link[400];
     int why = errno;
     format_path(dir, path, shown, sizeof shown);
-    if (!is_path_below(path) && (*path || why == EXDEV))
+    if (!is_well_formed(path) && (*path || why == EXDEV))
         return err_set(err, ERR_FAILED, "cannot %s %s: it is not a path below the directory", verb, shown);
     size_t n = why == ELOOP || why == ENOTDIR || why == EXDEV ? find_link(dir, path) : 0;
     if (n > 0) {
@@ -231,7 +231,7 @@ int dir_open_subdir(const struct dir *dir, const char *path, struct err *err)
 {
     int fd = -1;
     errno = EXDEV;
-    if (!*path || is_path_below(path))
+    if (!*path || is_well_formed(path))
         fd = open_directory(dir, path, LIST_FLAGS);
     return fd < 0 ? set_lookup_error(err, dir, "open the directory", path) : fd;
 }
@@ -318,7 +318,7 @@ static char *temporary_name(const char *name)
 
 int dir_create_temporary(const struct dir *dir, const char *path, char **ret_path, struct err *err)
 {
-    if (!is_path_below(path)) {
+    if (!is_well_formed(path)) {
         errno = EXDEV;
         return set_path_error(err, dir, "create", path);
     }
@@ -427,7 +427,7 @@ int dir_mkdirs(const struct dir *dir, const char *path, struct err *err)
     char part[MAX_PATH + 1];
     struct err why = ERR_INIT;
     int rc = 0;
-    if (!is_path_below(path)) {
+    if (!is_well_formed(path)) {
         errno = EXDEV;
         return set_path_error(err, dir, "create the directory", path);
     }
@@ -588,7 +588,7 @@ uint64_t dir_bytes_on_disk(const struct dir *dir, const char *path)
 
 /* ---- trees ---- */
 
-static bool is_dots(const char *name)
+static bool is_dot_or_dot_dot(const char *name)
 {
     return !is_component(name, strlen(name));
 }
@@ -612,7 +612,7 @@ static int remove_entries(DIR *stream, unsigned depth)
     for (bool found = true; found && !why; rewinddir(stream)) {
         found = false;
         for (struct dirent *e; (errno = 0, e = readdir(stream));) {
-            if (is_dots(e->d_name))
+            if (is_dot_or_dot_dot(e->d_name))
                 continue;
             found = true;
             if (remove_at(dirfd(stream), e->d_name, depth + 1) < 0 && !why)
@@ -704,7 +704,7 @@ static int walk_directory(struct walker *w, int fd, unsigned depth, struct err *
         return set_path_error(err, w->dir, "open the directory", buf_str(&w->path));
     int rc = 0;
     for (struct dirent *e; rc == 0 && (errno = 0, e = readdir(stream));)
-        if (!is_dots(e->d_name))
+        if (!is_dot_or_dot_dot(e->d_name))
             rc = walk_entry(w, dirfd(stream), e->d_name, depth, err);
     if (rc == 0 && errno)
         rc = set_path_error(err, w->dir, "read the directory", buf_str(&w->path));

@@ -64,7 +64,7 @@ bool fd_cancelled(int cancel_fd);
 
 /*
  * Returns the size of a regular file without its holes, at least 1 unless it is empty; 0 for anything else.
- * Limits that grow with the size of a stranger's file use this size, because a file of 4 kB on disk can have
+ * Limits that grow with the size of an untrusted file use this size, because a file of 4 kB on disk can have
  * holes of gigabytes. Keeps the offset. A file that its file system has compressed counts in full.
  */
 uint64_t fd_bytes_on_disk(int fd);

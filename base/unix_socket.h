@@ -15,8 +15,8 @@
 int unix_socket_make_directory(size_t room, char **ret, struct err *err);
 
 /*
- * The kernel reports the process at the other end of a Unix socket, the peer. For a client, the peer is the
- * process that called listen(2).
+ * The peer of a Unix socket is the process at its other end, as the kernel reports it. For a client, the peer
+ * is the process that called listen(2).
  *
  * Returns whether the peer belongs to this user; false if the kernel does not report the peer.
  */

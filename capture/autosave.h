@@ -1,7 +1,7 @@
 /*
- * Saves the manifest of a run in progress, so that a killed run can be resumed: at once before a profile that
- * takes time, otherwise rarely enough that saving takes at most a tenth of the time. A thread that records a
- * result never waits for the disk.
+ * Saves the manifest of a run in progress, so that a killed run can be resumed. Before a profile that takes
+ * time it saves at once, otherwise so rarely that saving takes at most a tenth of the run's time. A thread
+ * that records a result never waits for the disk.
  */
 #ifndef CAPTURE_AUTOSAVE_H
 #define CAPTURE_AUTOSAVE_H
@@ -16,7 +16,7 @@ struct autosave {
     pthread_mutex_t manifest_mutex; /* guards the manifest and the members below */
     bool unsaved;                   /* the manifest has changed since manifest_print */
     int64_t saved_at;               /* clock_now() of the last save; 0: none */
-    int64_t save_duration;          /* of the last save */
+    int64_t save_duration;          /* of the last save, in milliseconds */
     pthread_mutex_t disk_mutex;     /* locked while a thread writes to the disk */
 };
 

@@ -74,12 +74,12 @@ static int keep_comparable(struct targets *all, size_t n_selected, struct err *e
     all->n = n_selected;
     for (size_t i = n_selected; i < n; i++) {
         const struct target t = all->items[i];
-        bool last = i + 1 == n || all->items[i + 1].host != t.host;
+        bool is_last = i + 1 == n || all->items[i + 1].host != t.host;
         if (has_host(&selected, t.host))
             continue;
         if (has_service(&selected, t.service))
             all->items[all->n++] = t;
-        if (last && (all->n == n_selected || all->items[all->n - 1].host != t.host)) {
+        if (is_last && (all->n == n_selected || all->items[all->n - 1].host != t.host)) {
             err_set(err, ERR_USAGE, "%s has none of the services to be compared", t.host->name);
             return err_hint(err,
                             "name a host that runs the same service, or use --service or --port for both");

@@ -20,17 +20,17 @@
 /* ---- checks before the run ----------------------------------------------------------------------------- */
 
 /* Checks the requested kinds; if `kinds` is empty, those of each target's service. A profile of more than 5
- * minutes needs `yes`. ERR_USAGE. */
+ * minutes needs `yes`. Fails with ERR_USAGE. */
 int capture_check_kinds(const struct strlist *kinds, const struct targets *targets, bool yes,
                         struct err *err);
 
 /* Checks that the manifest of one bundle has room for all items. `pair`: each snapshot is fetched twice.
- * ERR_USAGE. */
+ * Fails with ERR_USAGE. */
 int capture_check_room(const struct strlist *kinds, const struct targets *targets, bool pair,
                        struct err *err);
 
 /* Checks that the limit of hosts at a time, `parallel` (0: none), allows opening all hosts at once, which
- * `sync` requires. ERR_USAGE. */
+ * `sync` requires. Fails with ERR_USAGE. */
 int capture_check_sync(bool sync, unsigned parallel, const struct targets *targets, struct err *err);
 
 /* ---- the run ------------------------------------------------------------------------------------------- */

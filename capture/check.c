@@ -28,14 +28,14 @@ int capture_check_kinds(const struct strlist *kinds, const struct targets *targe
 
 int capture_check_room(const struct strlist *kinds, const struct targets *targets, bool pair, struct err *err)
 {
-    size_t items = 0, all = 0;
+    size_t n_items = 0, total = 0;
     for (size_t i = 0; i < targets->n; i++) {
         if ((i == 0 || kinds->n == 0) &&
-            fetch_count_items(fetch_service_kinds(kinds, targets->items[i].service), &items, err) < 0)
+            fetch_count_items(fetch_service_kinds(kinds, targets->items[i].service), &n_items, err) < 0)
             return -1;
-        all += pair ? 2 * items : items;
+        total += pair ? 2 * n_items : n_items;
     }
-    return bundle_check_room(targets->n, all, err);
+    return bundle_check_room(targets->n, total, err);
 }
 
 int capture_check_sync(bool sync, unsigned parallel, const struct targets *targets, struct err *err)

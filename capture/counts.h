@@ -12,7 +12,7 @@ struct capture_counts {
     size_t wrong_requests; /* services and hosts whose request is wrong, such as an unknown kind */
 };
 
-/* Counts an item that is not complete. The caller sets `complete`. */
+/* Counts an item as damaged or missing; ignores a complete item. The caller sets `complete`. */
 void counts_add_item(struct capture_counts *c, const struct fetch_item *item);
 /* Counts a failed host or service. */
 void counts_add_failure(struct capture_counts *c, const struct err *failure);

@@ -22,6 +22,7 @@ int duplicate_hosts_finding(const struct duplicate_hosts_list *l, const struct h
         int at = find_host(duplicates, host);
         if (at < 0)
             continue;
+        /* Name the first of the other hosts. */
         int n = snprintf(others, sizeof others, "%.100s", duplicates->hosts[at == 0]->name);
         if (duplicates->n > 2)
             snprintf(others + n, sizeof others - (size_t)n, " and %zu more", duplicates->n - 2);

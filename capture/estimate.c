@@ -89,7 +89,7 @@ static void on_service(void *ctx, const struct target *target, const struct fetc
     struct planner *p = ctx;
     const struct fetch_options *options = &p->request->options;
     struct estimate *e = &p->estimates->items[target - p->request->targets->items];
-    bool pairs = false;
+    bool has_pairs = false;
     send_event(p,
                &(struct capture_event){
                    .kind = CAPTURE_SERVICE, .target = target, .failure = s->failure, .planned_service = s});
@@ -102,9 +102,9 @@ static void on_service(void *ctx, const struct target *target, const struct fetc
     for (size_t i = 0; e->items && i < s->n_items; i++) {
         p->out_of_memory |= !copy_item(&e->items[e->n_items++], &s->planned[i]);
         add_planned(e, &s->planned[i], options->concurrent);
-        pairs = pairs || s->planned[i].pair;
+        has_pairs = has_pairs || s->planned[i].pair;
     }
-    if (pairs && e->duration_ms < options->pair_ms)
+    if (has_pairs && e->duration_ms < options->pair_ms)
         e->duration_ms = options->pair_ms;
 }
 

@@ -22,23 +22,26 @@ struct estimate {
     const struct target *target;
     bool planned;      /* the index page was read */
     int64_t began;     /* clock_now() when the opening of the host began */
-    int64_t opened_ms; /* from that time to the plan */
+    int64_t opened_ms; /* from `began` to the plan */
     char route[400];   /* "direct", "ssh", or "ssh through BASTION" */
     struct estimate_item *items;
     size_t n_items;
-    size_t n_to_fetch, n_left_out,
-        n_absent; /* items to fetch, skipped items, profiles that the program lacks */
+    size_t n_to_fetch; /* items that neither the budget nor the program excludes */
+    size_t n_left_out; /* items that the budget excludes */
+    size_t n_absent;   /* items that the program lacks */
     uint64_t bytes;
     int64_t profiled_ms; /* how long the process profiles itself */
     int64_t duration_ms; /* from the first request to the end of the last */
     struct err failure;  /* the reason why nothing would be fetched; ERR_NONE: none */
 };
 
+/* The sums over all targets, and the largest values of one process. */
 struct estimate_total {
     size_t targets, hosts, items, n_left_out, n_absent, failures, n_wrong_requests;
-    uint64_t bytes, max_process_bytes; /* of all processes, and the largest number of one process */
-    int64_t duration_ms,
-        max_process_profiled_ms; /* of the capture, and the longest profiling of one process */
+    uint64_t bytes;
+    uint64_t max_process_bytes;
+    int64_t duration_ms; /* of the capture: hosts are fetched in parallel */
+    int64_t max_process_profiled_ms;
 };
 
 struct estimates {

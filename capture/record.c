@@ -199,8 +199,8 @@ static const enum manifest_status statuses[] = {[FETCH_OK] = MANIFEST_OK,
                                                 [FETCH_INTERRUPTED] = MANIFEST_INTERRUPTED,
                                                 [FETCH_LEFT_OUT] = MANIFEST_LEFT_OUT};
 
-/* Copies each member, because an item owns its texts and a record points to them: the two structs could share
- * only nine numbers and flags. */
+/* Copies each member: an item owns its texts and a record points to them, so few members have the same
+ * type in both structs. */
 int record_item(struct manifest *m, const struct target *target, const struct fetch_item *item,
                 struct err *err)
 {

@@ -73,26 +73,26 @@ static void on_changed(void *ctx, const char *path, const char *difference)
                                 .kind = CAPTURE_EARLIER_CHANGED, .path = path, .difference = difference});
 }
 
-static int compare_files(struct capture_earlier *e, size_t *ret_changed, struct err *err)
+static int compare_files(struct capture_earlier *e, size_t *ret_n_changed, struct err *err)
 {
     struct file_changes changes = {.observer = e->observer};
     const struct manifest_comparison comparison = {
         .work = e->work, .cancel_fd = e->cancel_fd, .changed = on_changed, .ctx = &changes};
     int rc = manifest_compare(e->manifest, &comparison, err);
-    *ret_changed = changes.n;
+    *ret_n_changed = changes.n;
     return rc;
 }
 
 int capture_earlier_open(struct capture_earlier *e, struct err *err)
 {
     struct stat st;
-    size_t changed = 0;
+    size_t n_changed = 0;
     confined_budget_init(0, &e->budget);
     e->is_bundle = stat(e->path, &st) < 0 || !S_ISDIR(st.st_mode);
     int rc = e->is_bundle ? open_bundle(e, err) : open_directory(e, err);
     if (rc == 0)
-        rc = compare_files(e, &changed, err);
-    if (rc == 0 && changed > 0)
+        rc = compare_files(e, &n_changed, err);
+    if (rc == 0 && n_changed > 0)
         rc = manifest_save(e->manifest, e->work, err);
     return rc;
 }

@@ -16,8 +16,8 @@
  * valid after each of them. */
 struct capture_earlier {
     const char *path;
-    const char *output; /* the place of the work directory of a bundle, as in workdir_new_beside; NULL: beside
-                           the bundle */
+    const char *output; /* the place for the work directory that is made of a bundle, as in
+                           workdir_new_beside; NULL: beside the bundle */
     int cancel_fd;      /* or -1 */
     const struct capture_observer *observer; /* of events before the run; may be NULL */
     bool is_bundle;                          /* else a work directory */
@@ -41,7 +41,8 @@ void capture_earlier_release(struct capture_earlier *e);
 
 /* Returns the number of requested targets that are not complete. */
 size_t capture_earlier_count_incomplete(const struct capture_earlier *e);
-/* Adds the names of all hosts of the earlier run to the list, for discovery. */
+/* Adds all hosts of the earlier run to the list, for discovery: the address of a host that the inventory
+ * lacked, the names of the others. */
 int capture_earlier_name_hosts(const struct capture_earlier *e, struct strlist *hosts, struct err *err);
 
 /* Finds the incomplete targets in the inventory. A target that the inventory lacks stays incomplete, with the
@@ -51,10 +52,11 @@ int capture_earlier_choose_targets(struct capture_earlier *e, const struct inven
                                    struct err *err);
 
 /*
- * Records the files that the earlier run could not record before it was killed. Call this before the first
- * connection, because a host may no longer be reachable. Then drops the targets that are complete. Before it
- * checks a file in `directory`, calls `check_budget`; `bytes` is the size of the file checked before, or 0.
- * If `check_budget` returns -1, returns -1 with the same err.
+ * Records the files that the earlier run could not record before it was killed, then drops the targets that
+ * are complete. Call this before the first connection, because a host may no longer be reachable.
+ *
+ * Before each check of a file, calls `check_budget`: `directory` is the file's directory, `bytes` the size of
+ * the file that was checked before it, or 0. If `check_budget` returns -1, returns -1 with the same err.
  */
 int capture_earlier_recover(struct capture_earlier *e,
                             int (*check_budget)(void *ctx, const char *directory, uint64_t bytes,

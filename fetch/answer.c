@@ -9,8 +9,8 @@
 /*
  * The first matching row counts. `text` is a part of the server's text; NULL matches every text.
  *
- * Source of the texts: net/http/pprof and runtime/trace, before and after Go 1.25 (tracing), before 1.23 (the
- * WriteTimeout); net/http for TLS.
+ * Sources of the texts: net/http/pprof and runtime/trace; net/http for the text on HTTPS. Two rows have the
+ * texts on tracing before and after Go 1.25. Only Go before 1.23 sends the text on the WriteTimeout.
  */
 static const struct meaning {
     int status;

@@ -16,6 +16,7 @@ void budget_release(struct budget *b)
     pthread_mutex_destroy(&b->mutex);
 }
 
+/* Returns whether the budget has time for the item. If not, stores the reason in the item. */
 static bool fits_time(const struct budget *b, struct plan_item *item)
 {
     char needed[32], remaining[32], total[32];
@@ -29,6 +30,7 @@ static bool fits_time(const struct budget *b, struct plan_item *item)
     return false;
 }
 
+/* Returns whether the budget has `bytes` bytes for the item. If not, stores the reason in the item. */
 static bool fits_bytes(const struct budget *b, struct plan_item *item, uint64_t bytes)
 {
     char needed[32], remaining[32], total[32];
@@ -96,9 +98,9 @@ int budget_check(struct budget *b, struct err *err)
     char total[32];
     uint64_t limit = b->grab->options.budget_bytes;
     pthread_mutex_lock(&b->mutex);
-    bool left = limit == 0 || b->received < limit;
+    bool has_left = limit == 0 || b->received < limit;
     pthread_mutex_unlock(&b->mutex);
-    if (left)
+    if (has_left)
         return 0;
     return err_set(err, ERR_FAILED, "left out: earlier items used all of the budget's %s",
                    text_bytes(total, sizeof total, limit));

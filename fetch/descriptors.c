@@ -12,8 +12,8 @@
 /* The descriptors of the terminal, libraries, the inventory, the bundle and jump hosts. */
 #define BASE_DESCRIPTORS 100
 
-/* The number of simultaneous connections to a service: one, and with `concurrent` one more for each timed
- * kind. */
+/* The largest number of simultaneous connections to a service: one, and with `concurrent` one more for each
+ * costly kind (fetch_add_costly_kinds). */
 static size_t count_connections(const struct fetch_grab *grab, const struct service *service)
 {
     struct strlist costly = {0};
@@ -31,8 +31,8 @@ static size_t most_per_host(const struct fetch_grab *grab)
     const struct targets *targets = grab->targets;
     size_t connections = 0, max_connections = 0;
     for (size_t i = 0; i < targets->n; i++) {
-        bool new_host = i == 0 || targets->items[i].host != targets->items[i - 1].host;
-        connections = (new_host ? 0 : connections) + count_connections(grab, targets->items[i].service);
+        bool is_new_host = i == 0 || targets->items[i].host != targets->items[i - 1].host;
+        connections = (is_new_host ? 0 : connections) + count_connections(grab, targets->items[i].service);
         max_connections = connections > max_connections ? connections : max_connections;
     }
     return PER_HOST + max_connections * PER_SERVICE;

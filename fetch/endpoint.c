@@ -22,11 +22,11 @@ static unsigned get_port(const struct service *s)
 /* Writes HOST, or HOST:PORT if the port is not the scheme's default; with brackets around an IPv6 address. */
 static void write_authority(const struct service *s, const char *host, char *dst, size_t cap)
 {
-    bool ipv6 = strchr(host, ':') != NULL;
+    bool is_ipv6 = strchr(host, ':') != NULL;
     char port[16] = "";
     if (get_port(s) != (s->https ? 443 : 80))
         snprintf(port, sizeof port, ":%u", get_port(s));
-    snprintf(dst, cap, "%s%s%s%s", ipv6 ? "[" : "", host, ipv6 ? "]" : "", port);
+    snprintf(dst, cap, "%s%s%s%s", is_ipv6 ? "[" : "", host, is_ipv6 ? "]" : "", port);
 }
 
 /* Writes the origin of the service's URL: `https://host:port`. */
@@ -135,7 +135,7 @@ static char *get_url_part(CURLU *url, CURLUPart which)
     return curl_url_get(url, which, &text, CURLU_DEFAULT_PORT) == CURLUE_OK ? text : NULL;
 }
 
-static bool same_part(CURLU *a, CURLU *b, CURLUPart which)
+static bool have_same_part(CURLU *a, CURLU *b, CURLUPart which)
 {
     char *x = get_url_part(a, which), *y = get_url_part(b, which);
     bool same = x && y && strcasecmp(x, y) == 0;
@@ -151,14 +151,14 @@ static bool is_header_of(const char *header, const char *host)
     return strncasecmp(header, host, n) == 0 && (header[n] == '\0' || header[n] == ':');
 }
 
-static bool same_host(const struct service *service, CURLU *from, CURLU *to)
+static bool leads_to_same_host(const struct service *service, CURLU *from, CURLU *to)
 {
     char *host = get_url_part(to, CURLUPART_HOST);
     /* A server may redirect to the name in the request's Host header. */
     bool same = host && (strcasecmp(host, service->host) == 0 ||
                          (service->host_header && is_header_of(service->host_header, host)));
     curl_free(host);
-    return same || same_part(from, to, CURLUPART_HOST);
+    return same || have_same_part(from, to, CURLUPART_HOST);
 }
 
 static int set_other_service_error(const struct endpoint *e, CURLU *to, struct err *err)
@@ -210,9 +210,10 @@ int endpoint_redirect(const struct endpoint *e, const char *url, char *dst, size
         err_set(err, ERR_FAILED, "it redirects to an invalid URL: not followed");
         goto out;
     }
-    bool here = same_part(from, to, CURLUPART_SCHEME) && same_part(from, to, CURLUPART_PORT) &&
-                same_host(e->service, from, to);
-    rc = here ? write_request_target(to, dst, cap, err) : set_other_service_error(e, to, err);
+    bool is_same_service = have_same_part(from, to, CURLUPART_SCHEME) &&
+                           have_same_part(from, to, CURLUPART_PORT) &&
+                           leads_to_same_host(e->service, from, to);
+    rc = is_same_service ? write_request_target(to, dst, cap, err) : set_other_service_error(e, to, err);
 out:
     curl_url_cleanup(from);
     curl_url_cleanup(to);

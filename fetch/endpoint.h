@@ -28,7 +28,7 @@ int endpoint_url(const struct service *service, const char *request_target, char
 char *endpoint_host(const struct service *service, char *dst, size_t cap);
 
 /* Resolves a redirect's URL. Returns 0 and the new request target if the URL leads to the same service, else
- * -1 with an error that names the destination, with the secret masked. */
+ * -1. The error on another service names the destination and masks the secret. */
 int endpoint_redirect(const struct endpoint *e, const char *url, char *dst, size_t cap, struct err *err);
 
 /* Sets err and returns true if TLS failed. `text`: libcurl's description of the failure. */

@@ -4,9 +4,9 @@
 
 /* Sizes of text, which is not compressed: the bytes of a goroutine in a full dump (debug=2); the bytes of a
  * stack in a grouped dump (debug=1), and the largest number of stacks in such a dump. */
-#define TEXT_GOROUTINE 700
-#define TEXT_STACK 500
-#define TEXT_STACKS 500
+#define GOROUTINE_BYTES 700
+#define STACK_BYTES 500
+#define MAX_STACKS 500
 
 /* The size of a custom profile of the program. */
 static const struct kind_size custom_size = {.base_bytes = 500, .record_bytes = 150};
@@ -16,10 +16,10 @@ static struct kind_size find_size(const struct plan_item *item, const struct kin
     if (!kind)
         return custom_size;
     if (item->form == FORM_TEXT && kind->arguments & KIND_ARG_TEXT_FORMS)
-        return (struct kind_size){.record_bytes = TEXT_GOROUTINE};
+        return (struct kind_size){.record_bytes = GOROUTINE_BYTES};
     if (item->form == FORM_TEXT || item->form == FORM_GROUPED)
         return (struct kind_size){
-            .base_bytes = TEXT_STACK, .record_bytes = TEXT_STACK, .max_records = TEXT_STACKS};
+            .base_bytes = STACK_BYTES, .record_bytes = STACK_BYTES, .max_records = MAX_STACKS};
     return kind->size;
 }
 

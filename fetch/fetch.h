@@ -37,7 +37,7 @@ void fetch_add_kinds_near(struct nearest *near);
 
 /*
  * Checks the words for kinds (`cpu=30s`, `incident`, `/debug/vars`) as far as possible without a target.
- * *ret_longest_ms is the longest duration of a profile. ERR_USAGE.
+ * *ret_longest_ms is the longest duration of a profile. Fails with ERR_USAGE.
  */
 int fetch_check_kinds(const struct strlist *words, int64_t *ret_longest_ms, struct err *err);
 
@@ -47,8 +47,8 @@ int fetch_check_kinds(const struct strlist *words, int64_t *ret_longest_ms, stru
  */
 const struct strlist *fetch_service_kinds(const struct strlist *words, const struct service *service);
 
-/* Counts about how many items the words request of each service. Counts `all` as cpu and every snapshot of
- * the table of kinds. */
+/* Estimates the number of items that the words request from each service. Counts `all` as cpu and every
+ * snapshot of the table of kinds. */
 int fetch_count_items(const struct strlist *words, size_t *ret, struct err *err);
 /* The caller asks the user to confirm profiles that take longer than this. */
 #define FETCH_LONG_MS (5 * 60 * INT64_C(1000))
@@ -77,8 +77,8 @@ struct fetch_access {
     const struct ssh_settings *ssh; /* of the command line, which override the inventory's; may be NULL */
     int64_t timeout_ms;             /* the longest time without data, in addition to a profile's duration */
     int64_t connect_timeout_ms;     /* for each step of opening a host: ssh's configuration, a connection, the
-                                       handshake, authentication; 0: FETCH_CONNECT_TIMEOUT_MS or timeout_ms, the
-                                       smaller */
+                                       handshake, authentication; 0: the smaller of FETCH_CONNECT_TIMEOUT_MS and
+                                       timeout_ms */
     int64_t ask_ms;                 /* this and the next five: as in gateway_options */
     const char *askpass;
     ask_fn *ask; /* called without the observer's lock */
@@ -161,18 +161,19 @@ struct fetch_get_request {
 int fetch_get(const struct fetch_grab *grab, const struct fetch_get_request *r, int *ret_status,
               struct err *err);
 
-/*
- * Finds the file that a killed run left for an item without recording it: a complete file, or the largest
- * partial one, renamed to NAME.damaged. Opens no connection. ERR_NOT_FOUND if there is none. Ignores a
- * partial body of a service with a secret, because the body may repeat the secret. After ERR_CANCELLED the
- * files are unchanged. The caller releases *ret.
- */
+/* An item that a killed run planned, but did not record. */
 struct fetch_unrecorded {
     const struct dir *directory; /* the work directory */
     const struct target *target;
     const struct fetch_planned *item;
     int cancel_fd; /* -1: none */
 };
+/*
+ * Finds the file that the killed run left for the item: a complete file, or the largest partial one, renamed
+ * to NAME.damaged. Opens no connection. ERR_NOT_FOUND if there is no file. Ignores a partial body of a
+ * service with a secret, because the body may repeat the secret. After ERR_CANCELLED the files are unchanged.
+ * The caller releases *ret.
+ */
 int fetch_find_unrecorded(const struct fetch_unrecorded *query, struct fetch_item *ret, struct err *err);
 
 /* Returns the address of a service, as its host sees it: its URL, or `unix:PATH` and the URL's path. */
@@ -180,16 +181,18 @@ char *fetch_service_url(const struct service *service, char *dst, size_t cap);
 
 /* ---- local files --------------------------------------------------------------------------------------- */
 
-/*
- * Examines a local file (`bundle create`) like a fetched body: hash, size, and findings. Derives ret->kind
- * from the content and the name; never sets FETCH_FAILED. -1 if the file is not readable; ERR_CANCELLED.
- */
+/* A local file to examine. */
 struct fetch_local_file {
     int fd;           /* at its beginning; the caller closes it and copy_fd */
     int copy_fd;      /* receives a copy of the bytes; -1: none */
     int cancel_fd;    /* -1: it cannot be cancelled */
     const char *path; /* for messages, and for the kind */
 };
+/*
+ * Examines a local file (`bundle create`) like a fetched body: hash, size, and the facts of its content.
+ * Derives ret->kind from the content and the name; never sets FETCH_FAILED. -1 if the file is not readable,
+ * or if cancel_fd becomes readable (ERR_CANCELLED).
+ */
 int fetch_examine_file(const struct fetch_local_file *file, struct fetch_item *ret, struct err *err);
 
 void fetch_item_release(struct fetch_item *item);

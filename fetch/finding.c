@@ -159,8 +159,8 @@ static int check_stack_cut(struct finding_case *c, const struct finding_rule *ru
     const struct evidence *e = get_evidence(c);
     const struct profile_summary *p = &e->item->profile;
     struct finding_values v = {.weight = 0};
-    bool cut = is_kind(e, "cpu") ? p->max_depth == 64 : p->max_depth == 128 || p->max_depth == 32;
-    if (!e->item->has_profile || !cut)
+    bool may_be_cut = is_kind(e, "cpu") ? p->max_depth == 64 : p->max_depth == 128 || p->max_depth == 32;
+    if (!e->item->has_profile || !may_be_cut)
         return 0;
     snprintf(v.arguments[0], sizeof v.arguments[0], "%llu", (unsigned long long)p->samples_at_max);
     snprintf(v.arguments[1], sizeof v.arguments[1], "%llu", (unsigned long long)p->samples);
@@ -184,8 +184,8 @@ static int check_go_version(struct finding_case *c, const struct finding_rule *r
 static int check_html_page(struct finding_case *c, const struct finding_rule *rule)
 {
     const struct evidence *e = get_evidence(c);
-    bool html = strncmp(e->item->content_type, "text/html", 9) == 0;
-    return add_if(c, rule, html && e->item->status == FETCH_OK && e->plan->format != BODY_ANY, NULL);
+    bool is_html = strncmp(e->item->content_type, "text/html", 9) == 0;
+    return add_if(c, rule, is_html && e->item->status == FETCH_OK && e->plan->format != BODY_ANY, NULL);
 }
 
 static int check_reconnected(struct finding_case *c, const struct finding_rule *rule)
@@ -455,9 +455,9 @@ void fetch_finding_check_build(struct fetch_item *item, char build_id[128])
 void fetch_finding_add_skew(struct findings *findings, int64_t skew_ms)
 {
     char text[32];
-    int64_t size = skew_ms < 0 ? -skew_ms : skew_ms;
-    if (size >= SKEW_REPORTED_MS)
+    int64_t magnitude_ms = skew_ms < 0 ? -skew_ms : skew_ms;
+    if (magnitude_ms >= SKEW_REPORTED_MS)
         fetch_finding_add(findings, FETCH_FINDING_CLOCK_SKEW,
-                          text_duration(text, sizeof text, size / 1000 * 1000),
+                          text_duration(text, sizeof text, magnitude_ms / 1000 * 1000),
                           skew_ms < 0 ? "behind" : "ahead of", NULL);
 }

@@ -41,11 +41,12 @@ struct process {
     size_t n;
     size_t first; /* the first target of this destination */
     struct gateway *gw;
-    const struct retry *opening;
+    const struct retry *opening; /* the retries of opening the host */
     bool started;
 };
 
-static bool is_first(const struct target *targets, size_t i)
+/* Returns whether no target before target i has the same process. */
+static bool is_first_of_process(const struct target *targets, size_t i)
 {
     for (size_t k = 0; k < i; k++)
         if (service_shares_address(targets[k].service, targets[i].service))
@@ -88,15 +89,15 @@ static void run_services(struct run *run, const struct target *targets, size_t n
     for (size_t i = 1; processes && i < n; i++) {
         processes[i] = process;
         processes[i].first = i;
-        processes[i].started =
-            is_first(targets, i) && thread_start(&processes[i].thread, run_process, &processes[i], NULL) == 0;
+        processes[i].started = is_first_of_process(targets, i) &&
+                               thread_start(&processes[i].thread, run_process, &processes[i], NULL) == 0;
     }
     run_process(&process);
     for (size_t i = 1; i < n; i++) {
         process.first = i;
         if (processes && processes[i].started)
             pthread_join(processes[i].thread, NULL);
-        else if (is_first(targets, i))
+        else if (is_first_of_process(targets, i))
             run_process(&process);
     }
     free(processes);
@@ -180,15 +181,15 @@ static int resolve_route(struct run *run, const struct host *host, struct route 
 static bool any_compressible(const struct run *run, const struct target *targets, size_t n)
 {
     const struct fetch_grab *grab = run->grab;
-    bool any = false;
-    for (size_t i = 0; i < n && !any && run->may_compress; i++) {
+    bool found = false;
+    for (size_t i = 0; i < n && !found && run->may_compress; i++) {
         struct request_list requests;
         if (request_parse(fetch_service_kinds(grab->kinds, targets[i].service), &requests, NULL) < 0)
             continue;
-        any = request_is_compressible(&requests);
+        found = request_is_compressible(&requests);
         request_release(&requests);
     }
-    return any;
+    return found;
 }
 
 static int open_host(struct run *run, const struct host *host, bool compressible, struct gateway **ret,
@@ -224,7 +225,7 @@ static void leave_all(struct run *run, const struct target *targets, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         struct barrier_participant participant = {.barrier = run->sync.barrier};
-        if (is_first(targets, i))
+        if (is_first_of_process(targets, i))
             barrier_leave(&participant);
     }
 }
@@ -265,7 +266,7 @@ static size_t count_processes(const struct targets *all)
     size_t count = 0;
     for (size_t from = 0, n; (n = count_host(all, from)) > 0; from += n)
         for (size_t i = 0; i < n; i++)
-            count += is_first(&all->items[from], i);
+            count += is_first_of_process(&all->items[from], i);
     return count;
 }
 

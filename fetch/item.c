@@ -48,14 +48,14 @@ static int feed_sink(void *ctx, const void *p, size_t n, struct err *err)
     return check_feed(s->check, p, n, err);
 }
 
-static int sink_open(struct sink *s, enum body_format format, struct err *err)
+static int open_sink(struct sink *s, enum body_format format, struct err *err)
 {
     s->hash = sha256_new(err);
     s->check = s->hash ? check_new(format, err) : NULL;
     return s->check ? 0 : -1;
 }
 
-static void sink_release(struct sink *s)
+static void release_sink(struct sink *s)
 {
     sha256_free(s->hash);
     check_free(s->check);
@@ -78,7 +78,7 @@ static void write_trace_go_version(unsigned minor, char *dst, size_t cap)
 }
 
 /* Ends the hash and the check. Returns -1 with the error of the check. */
-static int sink_finish(struct sink *s, struct fetch_item *item, bool complete, struct err *err)
+static int finish_sink(struct sink *s, struct fetch_item *item, bool complete, struct err *err)
 {
     struct check_result result = {0};
     if (sha256_hex(s->hash, item->sha256, err) < 0)
@@ -152,7 +152,7 @@ static const char *find_ending(const char *content_type)
     return endings[i].ending;
 }
 
-const char *item_file_extension(size_t i)
+const char *item_file_ending(size_t i)
 {
     return i < ENDINGS ? endings[i].ending : NULL;
 }
@@ -171,7 +171,7 @@ static void set_status(int fetch_rc, struct sink *s, struct fetch_item *item)
 {
     struct err check_err = ERR_INIT;
     bool has_body = item->bytes > 0;
-    int check_rc = has_body ? sink_finish(s, item, fetch_rc == 0, &check_err) : -1;
+    int check_rc = has_body ? finish_sink(s, item, fetch_rc == 0, &check_err) : -1;
     if (fetch_rc == 0 && !has_body)
         err_set(&item->err, ERR_FAILED, "HTTP %d with an empty body", item->http_status);
     else if (fetch_rc == 0 && check_rc < 0)
@@ -194,7 +194,7 @@ static int open_part(const struct plan_item *plan, const struct item_context *co
     sink->max = context->max_bytes ? context->max_bytes : plan->max_bytes;
     sink->budget = context->budget;
     sink->fd = dir_create(context->work, part, &ret->err);
-    return sink->fd < 0 ? -1 : sink_open(sink, plan->format, &ret->err);
+    return sink->fd < 0 ? -1 : open_sink(sink, plan->format, &ret->err);
 }
 
 void item_fetch(struct transfer *t, const struct plan_item *plan, const struct item_context *context,
@@ -247,7 +247,7 @@ out:
     if (sink.fd >= 0 && !ret->file[0])
         dir_remove(context->work, sink.path, NULL);
     fd_close(&sink.fd);
-    sink_release(&sink);
+    release_sink(&sink);
     free((char *)(uintptr_t)sink.path);
 }
 
@@ -278,12 +278,12 @@ static int examine_file(const struct item_context *context, enum body_format for
 {
     struct sink sink = {.fd = -1, .path = item->file};
     int rc = -1, fd = dir_open(context->work, item->file, err);
-    if (fd >= 0 && sink_open(&sink, format, err) == 0 && feed_file(&sink, fd, cancel_fd, err) == 0) {
-        rc = sink_finish(&sink, item, true, err);
+    if (fd >= 0 && open_sink(&sink, format, err) == 0 && feed_file(&sink, fd, cancel_fd, err) == 0) {
+        rc = finish_sink(&sink, item, true, err);
         item->bytes = sink.size;
     }
     fd_close(&fd);
-    sink_release(&sink);
+    release_sink(&sink);
     return rc;
 }
 
@@ -349,7 +349,7 @@ int fetch_examine_file(const struct fetch_local_file *file, struct fetch_item *r
     int rc = -1;
     ssize_t n = read(file->fd, chunk, sizeof chunk);
     enum body_format format = guess_format(file->path, (const unsigned char *)chunk, n > 0 ? (size_t)n : 0);
-    if (n >= 0 && sink_open(&sink, format, err) < 0)
+    if (n >= 0 && open_sink(&sink, format, err) < 0)
         goto out;
     for (; n != 0; n = read(file->fd, chunk, sizeof chunk)) {
         if (n < 0 && errno == EINTR)
@@ -366,13 +366,13 @@ int fetch_examine_file(const struct fetch_local_file *file, struct fetch_item *r
             goto out;
         item.bytes += (uint64_t)n;
     }
-    if (sink_finish(&sink, &item, true, &item.err) < 0)
+    if (finish_sink(&sink, &item, true, &item.err) < 0)
         item.status = FETCH_DAMAGED;
     item.server_words[0] = '\0';
     set_kind_of_file(&item, format);
     *ret = item;
     rc = 0;
 out:
-    sink_release(&sink);
+    release_sink(&sink);
     return rc;
 }

@@ -37,9 +37,9 @@ int item_adopt(const struct plan_item *plan, const struct item_context *context,
  * kept. -1 if the file is not readable. */
 int item_measure_file(const struct item_context *context, struct fetch_item *ret, struct err *err);
 
-/* Returns the i-th of the extensions for the files of items that the user requested by the path of a URL; the
- * content type of the answer selects one. NULL after the last. */
-const char *item_file_extension(size_t i);
+/* Returns the i-th possible ending of the file of an item that the user requested by the path of a URL. The
+ * content type of the answer selects the ending. NULL after the last. */
+const char *item_file_ending(size_t i);
 
 /* Describes an item that is not fetched because of `why`. */
 void item_skip(const struct plan_item *plan, const struct err *why, struct fetch_item *ret);

@@ -1,5 +1,5 @@
 /* Locks the observer, so that threads report one at a time; only `save` runs without the lock. If the run's
- * deadline interrupted an item, its error names the deadline. */
+ * deadline interrupted an item, the item's error names the deadline. */
 #ifndef FETCH_OBSERVE_H
 #define FETCH_OBSERVE_H
 

@@ -149,8 +149,8 @@ static const struct kind *kind_of_path(const char *path)
         return NULL;
     *slash = '\0';
     const char *parent = strrchr(name, '/'), *last = slash + 1;
-    bool pprof = parent && strcmp(parent, "/pprof") == 0;
-    return pprof || strcmp(last, "fgprof") == 0 ? kind_of_endpoint(last) : NULL;
+    bool is_pprof = parent && strcmp(parent, "/pprof") == 0;
+    return is_pprof || strcmp(last, "fgprof") == 0 ? kind_of_endpoint(last) : NULL;
 }
 
 /* Checks whether an HTML page is the expected content of a path: a directory, a page, x/net/trace. */
@@ -208,8 +208,8 @@ static bool is_absent(const struct service *service, const struct kind *kind, co
 {
     if (!index || !kind->in_index || index_find(index, get_endpoint(kind, index)))
         return false;
-    bool outside = kind->endpoint[0] == '/';
-    for (size_t i = 0; outside && i < service->kinds.n; i++) {
+    bool is_outside = kind->endpoint[0] == '/';
+    for (size_t i = 0; is_outside && i < service->kinds.n; i++) {
         const char *own = service->kinds.items[i];
         if (strncmp(own, kind->name, strcspn(own, "=")) == 0 && strlen(kind->name) == strcspn(own, "="))
             return false;
@@ -288,10 +288,10 @@ static int add_goroutines(struct plan *p, const struct service *service, const s
         return 0;
     if (!entry || entry->count < 0)
         return fetch_finding_add(&p->findings, FETCH_FINDING_TEXT_UNGUARDED, NULL, NULL, err);
-    bool many = entry->count > PLAN_TEXT_GOROUTINES;
-    text.form = many ? FORM_GROUPED : FORM_TEXT;
-    snprintf(text.argument, sizeof text.argument, "%s", many ? "grouped" : "text");
-    if (many) {
+    bool is_too_many = entry->count > PLAN_TEXT_GOROUTINES;
+    text.form = is_too_many ? FORM_GROUPED : FORM_TEXT;
+    snprintf(text.argument, sizeof text.argument, "%s", is_too_many ? "grouped" : "text");
+    if (is_too_many) {
         char count[24], limit[16];
         snprintf(count, sizeof count, "%lld", (long long)entry->count);
         snprintf(limit, sizeof limit, "%d", PLAN_TEXT_GOROUTINES);
@@ -397,11 +397,11 @@ static void sort_by_rank(struct plan *p)
 /* Marks heap profiles in a plan that also has one with gc=1. */
 static void mark_gc_profiles(struct plan *p)
 {
-    bool gc = false;
+    bool has_gc = false;
     for (size_t i = 0; i < p->n; i++)
-        gc = gc || p->items[i].form == FORM_GC;
+        has_gc = has_gc || p->items[i].form == FORM_GC;
     for (size_t i = 0; i < p->n; i++)
-        p->items[i].has_gc_profile = gc && strcmp(p->items[i].kind, "heap") == 0;
+        p->items[i].has_gc_profile = has_gc && strcmp(p->items[i].kind, "heap") == 0;
 }
 
 int plan_make(const struct service *service, const struct request_list *requests,
@@ -425,10 +425,10 @@ int plan_make(const struct service *service, const struct request_list *requests
 static void name_later(const struct plan *p, struct plan_item *item)
 {
     const char *end = get_ending(item);
-    size_t stem = strlen(item->file) - strlen(end);
-    snprintf(item->file + stem, sizeof item->file - stem, ".later%s", end);
+    size_t stem_length = strlen(item->file) - strlen(end);
+    snprintf(item->file + stem_length, sizeof item->file - stem_length, ".later%s", end);
     for (unsigned i = 2; is_name_used(p, item); i++)
-        snprintf(item->file + stem, sizeof item->file - stem, ".later-%u%s", i, end);
+        snprintf(item->file + stem_length, sizeof item->file - stem_length, ".later-%u%s", i, end);
 }
 
 int plan_pairs(struct plan *p, struct err *err)

@@ -34,7 +34,8 @@ static void match_line(struct profiler_owner *o)
 {
     o->line[o->n] = '\0';
     for (size_t i = 0; !o->client && i < sizeof markers / sizeof *markers; i++)
-        if (markers[i].profiler != (o->trace ? USES_CPU : USES_TRACE) && strstr(o->line, markers[i].function))
+        if (markers[i].profiler != (o->for_tracer ? USES_CPU : USES_TRACE) &&
+            strstr(o->line, markers[i].function))
             o->client = markers[i].client;
     o->n = 0;
 }
@@ -49,24 +50,24 @@ void profiler_owner_feed(struct profiler_owner *o, const char *p, size_t n)
     }
 }
 
-struct dump {
+struct dump_reader {
     struct profiler_owner owner;
-    size_t size;
+    size_t size; /* bytes read */
 };
 
 /* Searches a piece of the page. Reads on after a match, so that the connection can be reused. */
 static int feed_dump(void *ctx, const void *p, size_t n, struct err *err)
 {
-    struct dump *d = ctx;
+    struct dump_reader *d = ctx;
     profiler_owner_feed(&d->owner, p, n);
     d->size += n;
     return d->size > DUMP_MAX ? err_set(err, ERR_FAILED, "more than %u MB", DUMP_MAX >> 20) : 0;
 }
 
-const char *profiler_owner_find(struct transfer *t, const struct service *service, bool trace,
+const char *profiler_owner_find(struct transfer *t, const struct service *service, bool for_tracer,
                                 int64_t limit_ms)
 {
-    struct dump d = {.owner.trace = trace};
+    struct dump_reader d = {.owner.for_tracer = for_tracer};
     struct http_response response;
     char request_target[400];
     snprintf(request_target, sizeof request_target, "%.300s/goroutine?debug=1", service->path);

@@ -30,7 +30,7 @@ static int64_t get_size(const struct item_context *context, const char *path)
  * "". NULL after the last. */
 static const char *get_ending(const struct plan_item *plan, size_t i)
 {
-    return plan->ending_by_type ? item_file_extension(i) : i == 0 ? "" : NULL;
+    return plan->ending_by_type ? item_file_ending(i) : i == 0 ? "" : NULL;
 }
 
 /* ---- before the fetch ---------------------------------------------------------------------------------- */

@@ -124,10 +124,10 @@ static bool has_only_path_characters(const char *s)
 
 static int check_name(const struct request *r, struct err *err)
 {
-    bool raw = r->name[0] == '/';
-    bool good = raw ? has_only_path_characters(r->name)
-                    : r->name[0] != '\0' && r->name[0] != '-' && has_only_path_characters(r->name);
-    if (good)
+    bool is_raw = r->name[0] == '/';
+    bool is_good = is_raw ? has_only_path_characters(r->name)
+                          : r->name[0] != '\0' && r->name[0] != '-' && has_only_path_characters(r->name);
+    if (is_good)
         return 0;
     char shown[64];
     text_printable(shown, sizeof shown, r->name, strlen(r->name));
@@ -275,9 +275,9 @@ bool request_is_compressible(const struct request_list *l)
     for (size_t i = 0; i < l->n; i++) {
         const struct request *r = &l->items[i];
         /* Bare `goroutines` includes text. */
-        bool text = r->form == FORM_TEXT || r->form == FORM_GROUPED ||
-                    (r->form == FORM_BARE && r->kind && r->kind->arguments & KIND_ARG_TEXT_FORMS);
-        if (text || (r->kind && r->kind->format == BODY_TRACE))
+        bool is_text = r->form == FORM_TEXT || r->form == FORM_GROUPED ||
+                       (r->form == FORM_BARE && r->kind && r->kind->arguments & KIND_ARG_TEXT_FORMS);
+        if (is_text || (r->kind && r->kind->format == BODY_TRACE))
             return true;
     }
     return false;
@@ -295,11 +295,11 @@ int fetch_check_pair(const struct strlist *words, struct err *err)
     struct buf names = BUF_INIT(200);
     if (request_parse(words, &l, err) < 0)
         return -1;
-    bool any = l.all;
-    for (size_t i = 0; i < l.n && !any; i++)
-        any = request_can_pair(&l.items[i]);
+    bool can_pair = l.all;
+    for (size_t i = 0; i < l.n && !can_pair; i++)
+        can_pair = request_can_pair(&l.items[i]);
     request_release(&l);
-    if (any)
+    if (can_pair)
         return 0;
     err_set(err, ERR_USAGE, "none of the kinds can be taken twice");
     const struct kind *k;

@@ -27,9 +27,9 @@ struct retry {
 bool retry_is_transient(const struct err *why, int http_status);
 
 /*
- * After a temporary failure: reports the retry and waits, longer each time. False if no retries are left,
- * the budget has no time for one, or the run was cancelled; then appends the reason and the number of
- * attempts to `why`.
+ * After a temporary failure: reports the retry, waits (longer each time), and returns true. Returns false if
+ * no retries are left, the budget has no time for one, or the run was cancelled; then appends the reason and
+ * the number of attempts to `why`.
  */
 bool retry_wait(struct retry *r, struct err *why);
 

@@ -101,9 +101,9 @@ static int read_index(struct service_run *run, struct err *err)
     return -1;
 }
 
-static int try_service(struct service_run *run, bool dial, struct err *err)
+static int try_service(struct service_run *run, bool dial_first, struct err *err)
 {
-    if (dial && check_connection(run, err) < 0)
+    if (dial_first && check_connection(run, err) < 0)
         return -1;
     if (!run->transfer && service_run_connect(run, &run->transfer, err) < 0)
         return -1;
@@ -111,15 +111,15 @@ static int try_service(struct service_run *run, bool dial, struct err *err)
 }
 
 /* Retries until the service answers, or no retries are left. Also retries a page with a temporary error
- * status. `dial`: each attempt reports first whether the service accepts connections. */
-static int read_index_with_retries(struct service_run *run, bool dial, struct err *err)
+ * status. `dial_first`: each attempt first reports whether the service accepts connections. */
+static int read_index_with_retries(struct service_run *run, bool dial_first, struct err *err)
 {
     struct retry retry = {
         .grab = run->context->grab, .observe = run->context->observe, .target = run->target};
     struct err why = ERR_INIT;
     int rc;
     for (;;) {
-        rc = try_service(run, dial, &why);
+        rc = try_service(run, dial_first, &why);
         if (rc == 0 && run->index.found)
             break;
         struct err *failure = rc < 0 ? &why : &run->index.failure;
@@ -223,8 +223,8 @@ static void report_service(struct service_run *run, const struct err *failure)
     free(offers);
 }
 
-/* Puts the inventory's hint for a service that does not answer before our own hint. */
-static void add_hint(const struct service *service, struct err *err)
+/* Puts the inventory's hint in front of our own. The inventory has it for a service that does not answer. */
+static void add_inventory_hint(const struct service *service, struct err *err)
 {
     char our_hint[sizeof err->hint];
     if (!service->hint || err->kind == ERR_CANCELLED)
@@ -251,17 +251,17 @@ static void end_run(struct service_run *run)
     pthread_mutex_destroy(&run->mutex);
 }
 
-static int open_service(struct service_run *run, bool dial, struct err *err)
+static int open_service(struct service_run *run, bool dial_first, struct err *err)
 {
     const struct service *service = run->target->service;
     if (service->https && service->tls.insecure &&
         fetch_finding_add(&run->findings, FETCH_FINDING_TLS_UNCHECKED, NULL, NULL, err) < 0)
         return -1;
-    if (read_index_with_retries(run, dial, err) == 0)
+    if (read_index_with_retries(run, dial_first, err) == 0)
         return 0;
-    if (!dial)
+    if (!dial_first)
         add_discovered_hint(run, err);
-    add_hint(service, err);
+    add_inventory_hint(service, err);
     return -1;
 }
 

@@ -51,11 +51,11 @@ static int add_page_piece(void *ctx, const void *p, size_t n, struct err *err)
 int service_run_index(const struct service_run *run, struct transfer *t, struct index_page *ret,
                       struct http_response *response, struct err *err)
 {
-    struct buf page = BUF_INIT(SERVICE_RUN_PAGE_MAX);
+    struct buf page = BUF_INIT(SERVICE_RUN_PAGE_BYTES);
     char request_target[512], title[100];
     snprintf(request_target, sizeof request_target, "%s/", run->target->service->path);
     struct http_get get = {
-        .ctx = &page, .body = add_page_piece, .limit_ms = SERVICE_RUN_PAGE_LIMIT(run->context->grab)};
+        .ctx = &page, .body = add_page_piece, .limit_ms = SERVICE_RUN_PAGE_MS(run->context->grab)};
     int rc = transfer_get(t, request_target, &get, response, err);
     if (rc == 0)
         rc = index_parse(buf_str(&page), page.len, ret, err);

@@ -22,7 +22,7 @@ struct service_context {
     const struct fetch_grab *grab;
     struct observe *observe;
     struct gateway *gw;
-    const struct retry *opening; /* of the host */
+    const struct retry *opening; /* the retries of opening the host */
     struct sync *sync;
     struct barrier_participant *participant; /* NULL: the service does not wait for other targets */
     struct budget *budget;                   /* of its process */
@@ -59,15 +59,15 @@ struct service_run {
 /* Returns the address of a service, for the gateway. */
 struct destination service_run_destination(const struct service *service);
 
-/* The limits of a request for a page: its time in milliseconds, and its bytes. */
-#define SERVICE_RUN_PAGE_LIMIT(grab) (4 * (grab)->access.timeout_ms)
-#define SERVICE_RUN_PAGE_MAX (1u << 20)
+/* The limits of a request for a page: milliseconds, and bytes of the page. */
+#define SERVICE_RUN_PAGE_MS(grab) (4 * (grab)->access.timeout_ms)
+#define SERVICE_RUN_PAGE_BYTES (1u << 20)
 
 /* Opens a separate connection to the service, through a separate listener. */
 int service_run_connect(struct service_run *run, struct transfer **ret, struct err *err);
 
-/* Reads the service's index page over `t`; *response is the answer. -1 with err if there is none;
- * ERR_NOT_FOUND also for a page that is not an index. */
+/* Reads the service's index page over `t`; *response is the answer. -1 with err if the service sends no
+ * index: ERR_NOT_FOUND for a 404, and for a page that is not an index. */
 int service_run_index(const struct service_run *run, struct transfer *t, struct index_page *ret,
                       struct http_response *response, struct err *err);
 

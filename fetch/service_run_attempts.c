@@ -29,7 +29,7 @@ static void report_profiler_owner(struct worker *w, int64_t waited_ms, struct fe
                text_duration(waited, sizeof waited, waited_ms));
     bool trace = worker_planned(w)->rank == RANK_TRACE;
     const char *client = profiler_owner_find(w->transfer, w->run->target->service, trace,
-                                             SERVICE_RUN_PAGE_LIMIT(w->run->context->grab));
+                                             SERVICE_RUN_PAGE_MS(w->run->context->grab));
     if (client)
         err_hint(&item->err, "in use by %s: wait for it, or have it stopped", client);
     else
@@ -38,9 +38,9 @@ static void report_profiler_owner(struct worker *w, int64_t waited_ms, struct fe
                  "wait and repeat");
 }
 
-/* Waits before the next attempt. A timeout is the normal end of the pause. Returns false after a
- * cancellation, or if the wait is over. */
-static bool wait_before_retry(struct worker *w, int64_t began)
+/* Pauses before the next attempt while another client uses the profiler. Returns false after a cancellation,
+ * or if the time for waiting is over. A timeout of fd_wait is the normal end of the pause. */
+static bool wait_while_busy(struct worker *w, int64_t began)
 {
     int64_t timed = worker_planned(w)->timed_ms, now = clock_now(), pause = timed / 10;
     if (now - began >= timed + BUSY_WAIT_EXTRA_MS)
@@ -74,7 +74,7 @@ static void fetch_when_free(struct worker *w, struct fetch_item *item)
         item_fetch(w->transfer, worker_planned(w), &context, item);
         if (item->err.kind != ERR_BUSY)
             return;
-        if (!wait_before_retry(w, began))
+        if (!wait_while_busy(w, began))
             break;
         context.waited_ms = clock_now() - began;
         fetch_item_release(item);
@@ -114,10 +114,10 @@ static void rename_item_file(const struct service_run *run, struct fetch_item *i
                              const char *to)
 {
     char file[sizeof item->file];
-    size_t n = strlen(item->file), end = strlen(from);
-    if (n < end || strcmp(item->file + n - end, from) != 0)
+    size_t n = strlen(item->file), n_from = strlen(from);
+    if (n < n_from || strcmp(item->file + n - n_from, from) != 0)
         return;
-    snprintf(file, sizeof file, "%.*s%s", (int)(n - end), item->file, to);
+    snprintf(file, sizeof file, "%.*s%s", (int)(n - n_from), item->file, to);
     if (dir_rename_new(run->context->grab->directory, item->file, file, NULL) == 0)
         snprintf(item->file, sizeof item->file, "%s", file);
 }

@@ -1,7 +1,8 @@
 /*
- * Exposure: a service for its own host may listen on all addresses. Then everybody who can reach one of those
- * addresses gets profiles without SSH. We know only the address of our SSH connection. The host itself sends
- * the request to that address, so a firewall in front of the host has no effect on the result.
+ * Exposure: a service that is meant for clients on its own host may listen on all addresses. Then everybody
+ * who can reach one of these addresses gets profiles without SSH. We know only the address of our SSH
+ * connection. The host itself sends the request to that address, so a firewall in front of the host has no
+ * effect on the result.
  */
 #include <arpa/inet.h>
 #include <stdio.h>

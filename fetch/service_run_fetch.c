@@ -92,13 +92,13 @@ static bool may_fetch(struct worker *w, struct fetch_item *item)
 /* Waits for the other targets or for the pair, if the item needs it. */
 static void wait_for_others(struct worker *w)
 {
-    struct fetch_item none;
+    struct fetch_item skipped;
     bool joins_barrier =
         w->start.at == 0 && !w->group_has_waited && service_run_starts_together(w->run, w->index);
     if (worker_planned(w)->pair != 2 && !joins_barrier)
         return;
-    if (!may_fetch(w, &none)) {
-        fetch_item_release(&none);
+    if (!may_fetch(w, &skipped)) {
+        fetch_item_release(&skipped);
         return;
     }
     if (worker_planned(w)->pair == 2)
@@ -202,7 +202,7 @@ static void fetch_side_by_side(struct service_run *run, size_t first, size_t end
     free(parallel);
 }
 
-/* Returns the index after the timed items from `i` on that may run side by side. */
+/* Returns the index after the timed items from `i` on that may run side by side; `i` if there are none. */
 static size_t find_timed_end(const struct service_run *run, size_t i)
 {
     while (run->context->grab->options.concurrent && i < run->plan.n && run->plan.items[i].timed_ms > 0)

@@ -52,10 +52,10 @@ static int64_t measure_one_way(struct worker *w)
     int64_t elapsed_ms = 0;
     snprintf(request_target, sizeof request_target, "%s/", run->target->service->path);
     for (int i = 0; i < ONE_WAY_SAMPLES && elapsed_ms < SLOW_PAGE_MS; i++) {
-        size_t left = SERVICE_RUN_PAGE_MAX;
+        size_t left = SERVICE_RUN_PAGE_BYTES;
         struct http_response response;
         struct http_get get = {
-            .body = skip_page, .ctx = &left, .limit_ms = SERVICE_RUN_PAGE_LIMIT(run->context->grab)};
+            .body = skip_page, .ctx = &left, .limit_ms = SERVICE_RUN_PAGE_MS(run->context->grab)};
         int64_t began = clock_now();
         /* An error page measures the time as well. */
         if (transfer_get(w->transfer, request_target, &get, &response, NULL) < 0 &&

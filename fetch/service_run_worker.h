@@ -18,7 +18,7 @@ struct worker {
     bool at_barrier;              /* it waits for the other targets */
     struct sync_start start;
     bool group_has_waited;      /* a thread has waited for the other targets for all items side by side */
-    unsigned n_requests;        /* the number of requests */
+    unsigned n_requests;        /* requests sent so far */
     unsigned kept_attempt;      /* the number of the request whose result is kept */
     int64_t send_ahead_ms;      /* how long before start.at the request is sent: the one-way time of a
                                 request minus barrier_offset_ms */

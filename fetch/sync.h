@@ -25,7 +25,7 @@ void sync_release(struct sync *s);
 /* The common start of an item. */
 struct sync_start {
     int64_t at;  /* clock_now(); 0: not synchronised */
-    int64_t utc; /* the same instant */
+    int64_t utc; /* the same instant in UTC milliseconds */
     bool late;
 };
 
@@ -34,6 +34,7 @@ struct sync_start {
 void sync_record(struct sync *s, const struct sync_start *start, const struct plan_item *plan,
                  int64_t clock_skew_ms, struct fetch_item *item);
 
+/* Sets the sync_ members of *ret; nothing without `sync`. */
 void sync_summarize(struct sync *s, struct fetch_outcome *ret);
 
 #endif

@@ -72,7 +72,7 @@ static int hint_write_timeout(const struct http_get *get, const struct http_resp
                     "shorter one");
 }
 
-static int not_http_error(const struct service *service, struct err *err)
+static int set_not_http_error(const struct service *service, struct err *err)
 {
     /* ERR_DENIED, because a retry would not help. */
     if (service->unix_path)
@@ -125,7 +125,7 @@ static int explain_failure(struct transfer *t, const struct http_get *get, struc
     case HTTP_FAILURE_RECEIVE:
         return hint_write_timeout(get, r, err);
     case HTTP_FAILURE_NOT_HTTP:
-        return not_http_error(t->endpoint.service, err);
+        return set_not_http_error(t->endpoint.service, err);
     default:
         return -1;
     }

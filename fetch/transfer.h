@@ -32,7 +32,7 @@ void transfer_free(struct transfer *t);
 /*
  * Sends a GET request for `request_target`, a path and its query. Follows redirects within the service; a
  * redirect to another service is an error that names the destination. -1 if there was no complete answer (err
- * has the reason, with the gateway's own if known), or if the answer was not a 200 (kinds as in
+ * has the gateway's reason, if the gateway knows one), or if the answer was not a 200 (kinds as in
  * answer_set_error). Fills *ret in every case as far as possible.
  */
 int transfer_get(struct transfer *t, const char *request_target, const struct http_get *get,

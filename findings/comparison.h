@@ -6,7 +6,7 @@
  * basis of the factor is one of these:
  *
  * - share: the part of the side's total. For CPU time, and for counters that began when the process started,
- *   because that time is unknown.
+ *   because the start of the process is unknown.
  *
  * - second: the amount per second of a process. For counters of profiles that are differences over time.
  *

@@ -7,7 +7,7 @@
 #include "findings/rules.h"
 #include "base/banned.h"
 
-/* findings_finish drops a suspect only if at most this number of other findings remain. */
+/* findings_finish drops a suspect only if at most this number of facts remain. */
 #define MIN_FACTS 4
 /* A merged sentence names at most this many other services. */
 #define MAX_SERVICES 3
@@ -51,10 +51,10 @@ static int match_lists(struct stack_filter *filter, const struct profile *profil
 static int tally_all(const struct finding_case *c, struct tally *ret)
 {
     const struct profile *p = c->profile;
-    bool cpu = c->topic == FINDING_TOPIC_CPU;
+    bool is_cpu = c->topic == FINDING_TOPIC_CPU;
     return tally_make(ret, c->filter,
-                      (struct tally_types){tally_find_type(p, cpu ? "cpu" : "delay", "nanoseconds"),
-                                           tally_find_type(p, cpu ? "samples" : "contentions", "count")},
+                      (struct tally_types){tally_find_type(p, is_cpu ? "cpu" : "delay", "nanoseconds"),
+                                           tally_find_type(p, is_cpu ? "samples" : "contentions", "count")},
                       &(struct tally_choice){0}, c->err);
 }
 
@@ -198,7 +198,7 @@ static int compare_weights(const struct finding *a, const struct finding *b)
     return order ? order : strcmp(a->service ? a->service : "", b->service ? b->service : "");
 }
 
-/* Orders suspects by weight, then the others by rule. */
+/* Orders suspects by weight, then facts by rule. */
 static int compare_findings(const void *left, const void *right)
 {
     const struct finding *a = left, *b = right;

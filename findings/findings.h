@@ -47,12 +47,12 @@ int findings_add_fleet(struct findings *findings, const struct fleet *fleet,
 enum finding_input findings_input_of(const char *id);
 
 /*
- * Sorts the list: suspects by weight, then the other findings in the order of the table. Drops duplicates
- * (see finding.duplicate_key). Merges findings of one rule on the same function of several services. If more
- * than FINDINGS_MAX findings remain, drops first the other findings that are not the heaviest of their rule,
- * then the last other findings until four remain, then the lightest suspects. If there are several services,
- * each sentence begins with the service, and with the host unless the sentence names the host already. Call
- * it once, at the end.
+ * Sorts the list: suspects by weight, then the facts (all other findings) in the order of the table. Drops
+ * duplicates (see finding.duplicate_key). Merges findings of one rule on the same function of several
+ * services. If more than FINDINGS_MAX findings remain, drops first the facts that are not the heaviest of
+ * their rule, then the last facts until four remain, then the lightest suspects. If there are several
+ * services, each sentence begins with the service, and with the host unless the sentence names the host
+ * already. Call it once, at the end.
  */
 int findings_finish(struct findings *findings, struct err *err);
 

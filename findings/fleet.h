@@ -4,9 +4,9 @@
  *
  * For each host, struct fleet stores the shares of its heaviest functions (FLEET_MAX_SHARES for each figure),
  * but no profile. Each host is compared with the median of the fleet, because a few outliers (one of three
- * hosts, two of five) hardly change it. A host is an outlier if a function's share differs from the median by
- * at least 10 percentage points after subtracting two standard errors of that difference, and by at least
- * four times the usual difference in the fleet (the median absolute deviation and the sampling error
+ * hosts, two of five) hardly change it. A host is an outlier if the difference between a function's share and
+ * the median has two properties: minus two standard errors it is at least 10 percentage points, and it is at
+ * least four times the usual difference in the fleet (the median absolute deviation and the sampling error
  * together). A comparison needs at least three hosts.
  */
 #ifndef FINDINGS_FLEET_H

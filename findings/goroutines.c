@@ -105,7 +105,7 @@ static bool is_same_frame(const struct goroutine_frame *a, const struct goroutin
     return str_equal(a->function, b->function) && str_equal(a->file_line, b->file_line);
 }
 
-/* Whether the current goroutine belongs to that group. */
+/* Returns whether the current goroutine belongs to that group. */
 static bool is_in_group(const void *ctx, uint32_t index)
 {
     const struct goroutines *g = ctx;

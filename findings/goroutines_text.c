@@ -153,13 +153,13 @@ int goroutines_read_stacks(struct goroutines *goroutines, size_t dump, struct st
     struct str line;
     goroutines->dumps[dump].cut = text.n > 0 && text.p[text.n - 1] != '\n';
     while (next_line(&text, &line)) {
-        bool header = read_header(line, NULL);
-        if (in_goroutine && (header || line.n == 0)) {
+        bool is_header = read_header(line, NULL);
+        if (in_goroutine && (is_header || line.n == 0)) {
             if (goroutine_end(goroutines, dump, err) < 0)
                 return -1;
             in_goroutine = false;
         }
-        if (header) {
+        if (is_header) {
             goroutine_begin(goroutines, 1);
             read_header(line, current);
             in_goroutine = true;
@@ -224,13 +224,13 @@ int goroutines_read_grouped(struct goroutines *goroutines, size_t dump, struct s
     uint64_t count, total = 0;
     struct str line, addresses = STR(""), next;
     while (next_line(&text, &line)) {
-        bool begins = read_count(line, &count, &next);
-        if (in_group && (begins || line.n == 0)) {
+        bool begins_group = read_count(line, &count, &next);
+        if (in_group && (begins_group || line.n == 0)) {
             if (end_group(goroutines, dump, addresses, err) < 0)
                 return -1;
             in_group = false;
         }
-        if (begins) {
+        if (begins_group) {
             goroutine_begin(goroutines, count);
             addresses = next;
             in_group = true;

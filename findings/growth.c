@@ -79,22 +79,22 @@ const char *growth_find_restart(const struct growth *growth)
 
 /* Returns now - before, limited to the range of int64_t. If a counter fell, returns 0, because the fall is a
  * sampling error. */
-static int64_t subtract_value(bool counter, int64_t before, int64_t now)
+static int64_t subtract_value(bool only_grows, int64_t before, int64_t now)
 {
     int64_t difference = 0;
     if (__builtin_sub_overflow(now, before, &difference))
         difference = now > before ? INT64_MAX : INT64_MIN;
-    return counter && difference < 0 ? 0 : difference;
+    return only_grows && difference < 0 ? 0 : difference;
 }
 
 void growth_subtract(struct growth *growth)
 {
     struct profile *p = growth->merged;
     for (size_t type = 0; type < growth->n_types; type++) {
-        bool counter = is_counter(growth, type);
+        bool only_grows = is_counter(growth, type);
         for (size_t i = 0; i < p->n_samples; i++) {
             int64_t *values = p->values + i * 2 * growth->n_types;
-            values[type] = subtract_value(counter, values[type], values[growth->n_types + type]);
+            values[type] = subtract_value(only_grows, values[type], values[growth->n_types + type]);
         }
     }
     profile_keep_first_types(p, growth->n_types);

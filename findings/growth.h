@@ -3,8 +3,8 @@
  * the activity between the snapshots. The difference of a value of one moment (memory in use, goroutines) is
  * its growth.
  *
- * Snapshots of two processes are not compared. A different build proves a different process. So do smaller
- * counters, because the counters of one process only grow (apart from sampling errors).
+ * Snapshots of two processes are not compared. Another build ID proves another process. Smaller counters
+ * prove it too, because the counters of one process only grow (apart from sampling errors).
  */
 #ifndef FINDINGS_GROWTH_H
 #define FINDINGS_GROWTH_H

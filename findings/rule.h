@@ -95,9 +95,11 @@ struct finding {
     const struct finding_rule *rule;
     char *text;
     char *file;
-    char *look;    /* the full name of the function to look at */
-    double weight; /* sorts suspects, and other findings of one rule; of a suspect: the part of the total that
-                      the finding is about, 0 to 1, plus 1 if the finding precedes those on one profile */
+    char *look; /* the full name of the function to look at */
+    /* Suspects are sorted by weight, and so are the facts of one rule. Of a suspect: the part of the total
+     * that the finding is about (0 to 1), plus 1 if it must be listed before the findings on a single
+     * profile. */
+    double weight;
     char *host, *service;
     bool names_host;   /* the text names the host */
     int duplicate_key; /* findings of one rule on one service are duplicates if their keys are equal */

@@ -25,8 +25,8 @@ finding_rule_fn rule_goroutines_leak, rule_goroutines_grown, rule_goroutines_loc
 /* Returns FINDING_TOPIC_BLOCK or FINDING_TOPIC_MUTEX by the kind or the file name of the subject, because
  * both profiles have the same sample types; FINDING_TOPIC_NONE if unknown. */
 enum finding_topic rules_get_delay_topic(const struct finding_subject *s);
-/* Writes " (mutex profile)", " (block profile)" or "" into an argument, and sets `duplicate_key` to the
- * topic. */
+/* Writes " (mutex profile)", " (block profile)" or "" into the argument with number `argument`, and sets
+ * `duplicate_key` to the topic. */
 void rules_write_profile_name(const struct finding_case *c, struct finding_values *finding, size_t argument);
 
 /* The part of a total that the profilers caused. */

@@ -1,5 +1,5 @@
-/* Rules that compare the target hosts with the baseline hosts (--against): they report the functions with
- * higher values on the target hosts, or that no CPU share is higher. */
+/* Rules that compare the target hosts with the baseline hosts (--against). They report the functions whose
+ * values are higher on the target hosts. One rule reports that no CPU share is higher. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,7 +140,7 @@ static bool has_enough_samples(const struct side_pair *pair)
            get_count(pair, COMPARISON_BASELINE) >= MIN_SAMPLES;
 }
 
-/* Whether two shares differ by the rule's percentage after subtracting two standard errors. */
+/* Returns whether two shares differ by the rule's percentage after subtracting two standard errors. */
 static bool is_share_large_enough(const struct finding_case *c, const struct finding_rule *rule,
                                   const struct side_pair *pair, struct difference d)
 {

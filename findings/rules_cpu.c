@@ -38,8 +38,9 @@ static double get_share(const struct finding_case *c, const char *const *in, con
  * MIN_CORES cores busy. */
 static bool is_significant(const struct finding_case *c, const struct finding_rule *rule, double share)
 {
-    bool tiny = c->profile->duration_ns > 0 && share * get_busy_cores(c) < MIN_CORES;
-    return !tiny && get_n_samples(c) >= MIN_SAMPLES && stats_is_above(share, get_n_samples(c), rule->percent);
+    bool is_tiny = c->profile->duration_ns > 0 && share * get_busy_cores(c) < MIN_CORES;
+    return !is_tiny && get_n_samples(c) >= MIN_SAMPLES &&
+           stats_is_above(share, get_n_samples(c), rule->percent);
 }
 
 /* ---- facts --------------------------------------------------------------------------------------------- */

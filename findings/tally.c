@@ -178,13 +178,13 @@ static void count_sample(struct tally *tally, size_t sample, int64_t value, int6
 {
     struct sample_names names = walk_names(tally->profile, sample);
     uint32_t own = 0;
-    bool leaf = true, found = false;
-    for (uint32_t name; next_name(&names, &name); leaf = false) {
+    bool is_leaf = true, found = false;
+    for (uint32_t name; next_name(&names, &name); is_leaf = false) {
         struct tally_count *c = &tally->by_name[name];
         unsigned origin = tally->filter->origins[name];
-        if (leaf)
+        if (is_leaf)
             add_saturated(&c->flat, value);
-        if (leaf && origin == FUNCTION_OF_RUNTIME)
+        if (is_leaf && origin == FUNCTION_OF_RUNTIME)
             add_saturated(&tally->in_runtime, value);
         if (c->last_sample != sample + 1)
             add_saturated(&c->cum, value);
@@ -254,8 +254,8 @@ static enum functions_origin get_origin(const struct tally *tally, uint32_t name
     return (enum functions_origin)tally->filter->origins[name];
 }
 
-/* Finds the function with the largest own, of the profilers or of all others. */
-static uint32_t find_top_own(const struct tally *tally, bool profilers)
+/* Finds the function with the largest own, among the profilers or among all others. */
+static uint32_t find_top_own(const struct tally *tally, bool among_profilers)
 {
     uint32_t top = TALLY_NONE;
     int64_t most = 0;
@@ -263,7 +263,7 @@ static uint32_t find_top_own(const struct tally *tally, bool profilers)
         uint32_t name = get_name(tally, i);
         int64_t v = tally->by_name[name].own;
         if (name == 0 || v <= 0 || v < most || (v == most && !is_before(tally, name, top)) ||
-            (get_origin(tally, name) == FUNCTION_OF_PROFILERS) != profilers)
+            (get_origin(tally, name) == FUNCTION_OF_PROFILERS) != among_profilers)
             continue;
         top = name;
         most = v;

@@ -20,8 +20,8 @@ struct tally_count {
 
 #define STACK_FILTER_LISTS 64
 
-/* For each sample, which lists of function names (findings/functions.h) have a function of its stack.
- * Computed once for all rules. */
+/* Stores for each sample which lists of function names (findings/functions.h) match a function on its stack.
+ * It is made once for all rules. */
 struct stack_filter {
     const struct profile *profile;
     unsigned char *origins; /* enum functions_origin; the index is that of the function's name in the
@@ -53,8 +53,9 @@ struct tally {
  * samples, NULL `out` excludes none.
  *
  * A sample with a profiler on its stack is the cost of taking profiles. A list in `in` never chooses such a
- * sample; NULL `in` does. It counts for the outermost profiler on its stack (runtime/pprof.StartCPUProfile),
- * not for functions of the service. Only tally_top_profiler returns a profiler.
+ * sample; NULL `in` does. Such a sample counts for the outermost profiler on its stack
+ * (runtime/pprof.StartCPUProfile), not for functions of the service. Only tally_top_profiler returns a
+ * profiler.
  */
 struct tally_choice {
     const char *const *in, *const *out;

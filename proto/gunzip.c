@@ -71,7 +71,7 @@ static int flush_output(struct gunzip *z, size_t n, struct err *err)
     return z->sink(z->ctx, z->out, n, err);
 }
 
-static int inflate_error(const struct gunzip *z, int rc, struct err *err)
+static int set_inflate_error(const struct gunzip *z, int rc, struct err *err)
 {
     if (rc == Z_MEM_ERROR)
         return err_nomem(err);
@@ -80,7 +80,7 @@ static int inflate_error(const struct gunzip *z, int rc, struct err *err)
 }
 
 /* Inflates to the end of the member or of the n bytes. */
-static int member_feed(struct gunzip *z, const unsigned char *p, size_t n, size_t *ret_used, struct err *err)
+static int feed_member(struct gunzip *z, const unsigned char *p, size_t n, size_t *ret_used, struct err *err)
 {
     z->members += z->stream.total_in == 0;
     uInt piece = n > UINT_MAX ? UINT_MAX : (uInt)n;
@@ -95,7 +95,7 @@ static int member_feed(struct gunzip *z, const unsigned char *p, size_t n, size_
         z->bytes_in += before - z->stream.avail_in;
         /* Z_BUF_ERROR only means that there was no input or no room for output. */
         if (rc != Z_OK && rc != Z_STREAM_END && rc != Z_BUF_ERROR)
-            return inflate_error(z, rc, err);
+            return set_inflate_error(z, rc, err);
         if (flush_output(z, OUT_SIZE - z->stream.avail_out, err))
             return -1;
     } while (rc != Z_STREAM_END && (z->stream.avail_in > 0 || z->stream.avail_out == 0));
@@ -106,7 +106,7 @@ static int member_feed(struct gunzip *z, const unsigned char *p, size_t n, size_
 }
 
 /* Accepts only zeros. */
-static int padding_feed(struct gunzip *z, const unsigned char *p, size_t n, struct err *err)
+static int feed_padding(struct gunzip *z, const unsigned char *p, size_t n, struct err *err)
 {
     for (size_t i = 0; i < n; i++)
         if (p[i])
@@ -126,9 +126,9 @@ static int feed_bytes(struct gunzip *z, const unsigned char *p, size_t n, struct
         else if (z->position == START)
             z->position = MEMBER;
         if (z->position == PADDING)
-            return padding_feed(z, p, n, err);
+            return feed_padding(z, p, n, err);
         size_t used = 0;
-        if (member_feed(z, p, n, &used, err))
+        if (feed_member(z, p, n, &used, err))
             return -1;
         p += used;
         n -= used;

@@ -16,7 +16,7 @@ struct gzip;
 struct gzip *gzip_new(struct err *err);
 void gzip_free(struct gzip *g);
 
-/* Inflates one member from the n bytes at p. */
+/* The n bytes that begin with the member to inflate, and `room` bytes for the result at `to`. */
 struct gzip_member {
     const void *p;
     size_t n;
@@ -24,6 +24,7 @@ struct gzip_member {
     size_t room;
     size_t n_read, n_written; /* set by gzip_inflate: bytes read from p, and bytes written to `to` */
 };
+/* Inflates one member. */
 enum gzip_result gzip_inflate(struct gzip *g, struct gzip_member *m);
 
 /*

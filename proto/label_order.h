@@ -8,8 +8,7 @@
 struct label_position;
 
 struct label_order {
-    uint32_t
-        *ranks; /* the position of each key in the order of the keys' texts; NULL: keys are sorted by index */
+    uint32_t *ranks; /* each key's position in the order of the texts; NULL: labels are sorted by index */
     struct label_position *positions;
     size_t cap_positions;
     struct profile_label *sorted;

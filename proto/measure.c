@@ -87,9 +87,9 @@ static const struct unit *find_largest(const struct unit_type *type, double v)
 /* Converts a value from the type's unit of factor 1 to the unit `to`. */
 static double convert_value(const struct unit_type *type, double v, struct str to, struct str *ret_unit)
 {
-    bool largest = str_is(to, "minimum") || str_is(to, "auto");
+    bool choose_largest = str_is(to, "minimum") || str_is(to, "auto");
     struct alias alias = alias_of(to);
-    const struct unit *wanted = largest ? find_largest(type, v) : unit_named(type, &alias);
+    const struct unit *wanted = choose_largest ? find_largest(type, v) : unit_named(type, &alias);
     *ret_unit = str_of(wanted ? wanted->name : type->fallback);
     return v / (wanted ? wanted->factor : type->fallback_factor);
 }

@@ -166,14 +166,14 @@ void profile_keep_first_types(struct profile *p, size_t n)
 /* Scales the values. Returns whether a value with a ratio other than 1 is not 0. */
 static bool scale_values(int64_t *values, const double *ratios, size_t n)
 {
-    bool any = false;
+    bool is_nonzero = false;
     for (size_t i = 0; i < n; i++) {
         if (ratios[i] == 1)
             continue;
         values[i] = profile_double_to_int(round((double)values[i] * ratios[i]));
-        any = any || values[i];
+        is_nonzero = is_nonzero || values[i];
     }
-    return any;
+    return is_nonzero;
 }
 
 void profile_scale(struct profile *p, const double *ratios)
@@ -227,7 +227,8 @@ int profile_normalize(struct profile *p, const struct profile *base, struct err 
 
 /* ---- labels ---- */
 
-/* Copies a sample's labels except text labels with the key of `text`, and adds `text`. Returns the count. */
+/* Copies a sample's labels except text labels with the key of `text`, and adds `text`. Returns the
+ * number of labels. */
 static uint32_t set_label(struct profile_label *to, const struct profile_label *from, uint32_t n,
                           const struct profile_label *text)
 {

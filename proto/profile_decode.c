@@ -61,7 +61,7 @@ static bool make_room(struct decoder *d)
     struct profile_store *s = p->store;
     const size_t *n = d->counts;
     /* Each value has at least one byte. If the samples need more values than there are bytes, values are
-     * missing; counts_agree reports that. */
+     * missing; check_counts reports that. */
     if (n[PROFILE_SAMPLE_TYPE] && n[PROFILE_SAMPLE] <= d->bytes->n / n[PROFILE_SAMPLE_TYPE])
         d->n_kept_values = n[PROFILE_SAMPLE_TYPE];
     if (n[PROFILE_LOCATION] >= PROFILE_NONE || n[PROFILE_FUNCTION] >= PROFILE_NONE ||
@@ -193,7 +193,7 @@ static bool map_location_ids(struct decoder *d, struct err *err)
 /* Real profiles have fewer than ten sample types. Merging and comparing takes time for each pair of types. */
 #define SAMPLE_TYPES_MAX 1000
 
-static bool counts_agree(struct decoder *d)
+static bool check_counts(struct decoder *d)
 {
     if (d->p->n_sample_types == 0 && d->p->n_samples)
         return err_set(d->err, ERR_FAILED, "malformed profile: missing sample type information") == 0;
@@ -226,9 +226,9 @@ static bool decode_all(struct decoder *d, bool *ret_read)
     if (!decode_samples(d))
         return false;
     *ret_read = true;
-    if (!counts_agree(d))
+    if (!check_counts(d))
         return false;
-    if (fine && d->missing_location)
+    if (fine && d->has_missing_location)
         fine = err_set(&wrong, ERR_FAILED, "malformed profile: sample has nil location") == 0;
     if (!fine)
         *d->err = wrong;

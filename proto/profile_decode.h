@@ -51,8 +51,8 @@ struct decoder {
 
     size_t wrong_n_values; /* a sample's number of values, if it differs from the number of types; SIZE_MAX:
                             none differs */
-    bool missing_location; /* a sample refers to a missing location */
-    bool concatenated;     /* the file has a second profile after the first */
+    bool has_missing_location; /* a sample refers to a missing location */
+    bool concatenated;         /* the file has a second profile after the first */
     struct err *err;
 };
 

@@ -22,9 +22,9 @@ struct reader {
     size_t at;                 /* offset of the first byte of the thread's part */
     size_t released;           /* bytes before this offset are released */
     size_t n_samples, n_stack; /* position of the next sample and its stack */
-    bool counted;              /* room for all stacks is reserved */
+    bool is_reserved;          /* room for all stacks is reserved */
     size_t wrong_n_values;     /* see struct decoder */
-    bool missing_location;
+    bool has_missing_location;
     struct profile_label *labels;
     size_t n_labels, cap_labels;
     size_t room; /* memory that the labels may still use, in bytes */
@@ -62,7 +62,7 @@ size_t decode_count_frames(struct protobuf w)
 
 static bool reserve_frames(struct reader *r, size_t n)
 {
-    if (r->counted)
+    if (r->is_reserved)
         return true;
     r->d->p->n_stack = r->n_stack;
     return profile_reserve_frames(r->d->p, n, r->err) == 0;
@@ -70,10 +70,10 @@ static bool reserve_frames(struct reader *r, size_t n)
 
 /* Appends a location. The caller has reserved room for it. */
 static inline unsigned char *put_location(const struct profile *p, const struct id_map *locations,
-                                          unsigned char *to, uint64_t id, bool *missing_location)
+                                          unsigned char *to, uint64_t id, bool *has_missing_location)
 {
     uint32_t location = id_map_get(locations, id);
-    *missing_location = *missing_location || location == PROFILE_NONE;
+    *has_missing_location = *has_missing_location || location == PROFILE_NONE;
     return profile_put_frame(p, to, location);
 }
 
@@ -87,7 +87,7 @@ static bool read_packed_ids(struct reader *r, const struct protobuf_field *f)
     const struct id_map locations = r->d->locations;
     const unsigned char *at = f->p, *end = f->p + f->n;
     unsigned char *begin = p.stack + r->n_stack * p.frame_size, *to = begin;
-    bool missing_location = false;
+    bool has_missing_location = false;
     while (at < end) {
         uint64_t id = 0, long_id = 0;
         size_t n = protobuf_read_short_number(at, &id);
@@ -99,9 +99,9 @@ static bool read_packed_ids(struct reader *r, const struct protobuf_field *f)
             n = (size_t)(w.p - at);
         }
         at += n;
-        to = put_location(&p, &locations, to, id, &missing_location);
+        to = put_location(&p, &locations, to, id, &has_missing_location);
     }
-    r->missing_location = r->missing_location || missing_location;
+    r->has_missing_location = r->has_missing_location || has_missing_location;
     r->n_stack += (size_t)(to - begin) / p.frame_size;
     return at == end;
 }
@@ -114,7 +114,7 @@ static bool read_ids(struct reader *r, const struct protobuf_field *f)
     if (!decode_number(f, &id) || !reserve_frames(r, 1))
         return false;
     const struct profile *p = r->d->p;
-    put_location(p, &r->d->locations, p->stack + r->n_stack++ * p->frame_size, id, &r->missing_location);
+    put_location(p, &r->d->locations, p->stack + r->n_stack++ * p->frame_size, id, &r->has_missing_location);
     return true;
 }
 
@@ -173,7 +173,7 @@ static bool add_label(struct reader *r, struct profile_label *l)
     return true;
 }
 
-static bool label_field(const struct protobuf_field *f, struct profile_label *to)
+static bool read_label_field(const struct protobuf_field *f, struct profile_label *to)
 {
     switch (f->number) {
     case 1:
@@ -197,7 +197,7 @@ static bool read_label(struct reader *r, const struct protobuf_field *field)
     if (!decode_message(field, &w))
         return false;
     while (w.p < w.end)
-        if (!protobuf_read_field(&w, &f) || !label_field(&f, &to))
+        if (!protobuf_read_field(&w, &f) || !read_label_field(&f, &to))
             return false;
     return add_label(r, &to);
 }
@@ -269,7 +269,7 @@ static bool prepare_halves(struct reader halves[2])
     memset(p->stack + d->n_first_frames * p->frame_size, 0, p->frame_size);
     halves[1].at = halves[1].released = d->second_half_at;
     halves[1].n_stack = d->n_first_frames + 1;
-    halves[0].counted = halves[1].counted = true;
+    halves[0].is_reserved = halves[1].is_reserved = true;
     return true;
 }
 
@@ -311,7 +311,7 @@ bool decode_samples(struct decoder *d)
     p->n_samples = last->n_samples;
     p->n_stack = last->n_stack;
     d->wrong_n_values = first->wrong_n_values == SIZE_MAX ? second->wrong_n_values : first->wrong_n_values;
-    d->missing_location = first->missing_location || second->missing_location;
+    d->has_missing_location = first->has_missing_location || second->has_missing_location;
     d->released = first->released;
     fine = fine && append_labels(d, second);
     free(second->labels);

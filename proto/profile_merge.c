@@ -86,7 +86,7 @@ static uint32_t binary_id(const struct profile_mapping *m)
     return m->build_id ? m->build_id : m->file;
 }
 
-static bool same_mapping(const void *ctx, uint32_t index)
+static bool is_same_mapping(const void *ctx, uint32_t index)
 {
     const struct wanted *w = ctx;
     const struct profile_mapping *a = w->part, *b = &w->p->mappings[index];
@@ -103,7 +103,7 @@ static int merge_mapping(struct merger *m, uint32_t index, uint32_t *ret)
         return -1;
     uint64_t hash = hash_index_mix(hash_index_seed(&m->mappings), size_in_pages(&to));
     hash = hash_index_mix(hash_index_mix(hash, to.offset), binary_id(&to));
-    *ret = hash_index_find(&m->mappings, hash, same_mapping, &(struct wanted){.p = m->to, .part = &to});
+    *ret = hash_index_find(&m->mappings, hash, is_same_mapping, &(struct wanted){.p = m->to, .part = &to});
     if (*ret == HASH_INDEX_NONE) {
         *ret = (uint32_t)m->to->n_mappings;
         to.id = (uint64_t)*ret + 1;
@@ -116,7 +116,7 @@ static int merge_mapping(struct merger *m, uint32_t index, uint32_t *ret)
 
 /* ---- functions ---- */
 
-static bool same_function(const void *ctx, uint32_t index)
+static bool is_same_function(const void *ctx, uint32_t index)
 {
     const struct wanted *w = ctx;
     const struct profile_function *a = w->part, *b = &w->p->functions[index];
@@ -135,7 +135,7 @@ static int merge_function(struct merger *m, uint32_t index, uint32_t *ret)
         return -1;
     uint64_t hash = hash_index_mix(hash_index_seed(&m->functions), (uint64_t)to.start_line);
     hash = hash_index_mix(hash_index_mix(hash_index_mix(hash, to.name), to.system_name), to.filename);
-    *ret = hash_index_find(&m->functions, hash, same_function, &(struct wanted){.p = m->to, .part = &to});
+    *ret = hash_index_find(&m->functions, hash, is_same_function, &(struct wanted){.p = m->to, .part = &to});
     if (*ret == HASH_INDEX_NONE) {
         *ret = (uint32_t)m->to->n_functions;
         to.id = (uint64_t)*ret + 1;
@@ -155,7 +155,7 @@ static uint64_t relative_address(const struct profile *p, const struct profile_l
 }
 
 /* Compares only the column of a location's last line, because google/pprof overwrites the others. */
-static bool same_location(const void *ctx, uint32_t index)
+static bool is_same_location(const void *ctx, uint32_t index)
 {
     const struct wanted *w = ctx;
     const struct profile_location *a = w->part, *b = &w->p->locations[index];
@@ -208,7 +208,7 @@ static int merge_location(struct merger *m, uint32_t index, uint32_t *ret)
     if (convert_location(m, &to) < 0)
         return -1;
     uint64_t hash = hash_location(m, &to);
-    *ret = hash_index_find(&m->locations, hash, same_location,
+    *ret = hash_index_find(&m->locations, hash, is_same_location,
                            &(struct wanted){.p = m->to, .part = &to, .lines = m->lines});
     if (*ret == HASH_INDEX_NONE) {
         *ret = (uint32_t)m->to->n_locations;
@@ -223,7 +223,7 @@ static int merge_location(struct merger *m, uint32_t index, uint32_t *ret)
 
 /* ---- samples ---- */
 
-static bool same_stack(const struct profile *p, const struct profile_sample *s, const uint32_t *stack)
+static bool is_same_stack(const struct profile *p, const struct profile_sample *s, const uint32_t *stack)
 {
     uint32_t frame = 0;
     for (struct profile_walk walk = profile_walk(p, s); profile_walk_next(&walk, &frame);)
@@ -232,11 +232,11 @@ static bool same_stack(const struct profile *p, const struct profile_sample *s, 
     return true;
 }
 
-static bool same_sample(const void *ctx, uint32_t index)
+static bool is_same_sample(const void *ctx, uint32_t index)
 {
     const struct wanted *w = ctx;
     const struct profile_sample *a = w->part, *b = &w->p->samples[index];
-    if (a->depth != b->depth || a->n_labels != b->n_labels || !same_stack(w->p, b, w->stack))
+    if (a->depth != b->depth || a->n_labels != b->n_labels || !is_same_stack(w->p, b, w->stack))
         return false;
     const struct profile_label *x = w->labels, *y = w->p->labels + b->label_at;
     for (size_t i = 0; i < a->n_labels; i++)
@@ -324,7 +324,7 @@ static int merge_sample(struct merger *m, const struct pending *from)
     const int64_t *values = m->from->values + from->index * n;
     const uint32_t *stack = m->stack + from->stack_at;
     const struct profile_label *labels = m->labels + from->label_at;
-    uint32_t at = hash_index_find(&m->samples, from->hash, same_sample,
+    uint32_t at = hash_index_find(&m->samples, from->hash, is_same_sample,
                                   &(struct wanted){.p = m->to, .part = s, .stack = stack, .labels = labels});
     if (at == HASH_INDEX_NONE)
         return hash_index_add(&m->samples, from->hash, m->err) < 0

@@ -77,7 +77,7 @@ int text_push_location(struct text_reader *r, uint64_t address);
 /*
  * Adds a location for each hexadecimal number of s. A return address points after the call, so 1 is
  * subtracted. The first number, the innermost address, is a return address only if `all_return` is true.
- * Returns -1 and sets r->err if a number exceeds 64 bits.
+ * Returns -1 if a number exceeds 64 bits; then r->err shows `line`.
  */
 int text_push_addresses(struct text_reader *r, struct str s, bool all_return, struct str line);
 /* Adds a sample with the current stack, and empties the stack. */

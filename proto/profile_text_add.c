@@ -2,7 +2,7 @@
 #include "proto/profile_text.h"
 #include "base/banned.h"
 
-static bool same_address(const void *ctx, uint32_t index)
+static bool is_same_address(const void *ctx, uint32_t index)
 {
     const struct profile_location *const *pair = ctx; /* the wanted location, and the array of locations */
     return pair[0]->address == pair[1][index].address;
@@ -12,7 +12,7 @@ int text_push_location(struct text_reader *r, uint64_t address)
 {
     struct profile_location l = {.address = address, .mapping = PROFILE_NONE};
     uint64_t hash = hash_index_mix(hash_index_seed(&r->addresses), address);
-    uint32_t at = hash_index_find(&r->addresses, hash, same_address,
+    uint32_t at = hash_index_find(&r->addresses, hash, is_same_address,
                                   (const struct profile_location *const[]){&l, r->p->locations});
     if (array_reserve((void **)&r->stack, &r->cap_stack, r->depth + 1, sizeof *r->stack, r->err) < 0)
         return -1;

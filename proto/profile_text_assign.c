@@ -16,9 +16,8 @@
 struct range_tree {
     uint64_t *bounds; /* sorted; piece i begins at bounds[i] */
     size_t n_bounds;
-    uint32_t *mapped; /* tree of the mappings */
-    uint32_t
-        *extended; /* tree of the ranges before the mappings: a mapping with an offset may begin earlier */
+    uint32_t *mapped;   /* tree of the mappings */
+    uint32_t *extended; /* tree of the ranges before mappings with an offset, which may begin earlier */
 };
 
 static int compare_bounds(const void *a, const void *b)

@@ -6,7 +6,7 @@
 
 /* The header of a heap profile. */
 struct heap {
-    bool sampled; /* the samples are only some of the allocations: scale them */
+    bool is_sampled; /* the samples are only some of the allocations: scale them */
     bool has_allocs;
     int64_t rate; /* bytes between two samples */
 };
@@ -21,12 +21,12 @@ static bool read_kind(const struct str groups[TEXT_MAX_GROUPS], struct heap *ret
     ret->has_allocs = (!str_equal(groups[3], groups[1]) && !str_is(groups[3], "0")) ||
                       (!str_equal(groups[4], groups[2]) && !str_is(groups[4], "0"));
     if (str_is(groups[5], "heapz_v2") || str_is(groups[5], "heap_v2")) {
-        ret->sampled = true;
+        ret->is_sampled = true;
         ret->rate = rate;
     } else if (str_is(groups[5], "heapprofile")) {
         ret->rate = 1;
     } else if (str_is(groups[5], "heap")) {
-        ret->sampled = true;
+        ret->is_sampled = true;
         ret->rate = rate / 2;
     } else {
         return false;
@@ -100,7 +100,7 @@ static int read_pair(struct text_reader *r, const struct heap *h, struct str lin
                        (long long)size);
     if (count != 0) {
         *ret_object_size = count == -1 ? (int64_t) - (uint64_t)size : size / count;
-        if (h->sampled)
+        if (h->is_sampled)
             scale_sample(&count, &size, h->rate);
     }
     pair->values[0] = count;

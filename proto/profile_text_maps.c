@@ -172,11 +172,11 @@ static bool is_program(struct text_reader *r, const struct profile_mapping *m)
         i += gone ? strlen(deleted) : 1;
     }
     file = str_trim((struct str){buf_str(&name), name.len});
-    bool program = file.n && !text_match(r, PATTERN_LIBRARY, file) && file.p[0] != '[';
+    bool looks_like_program = file.n && !text_match(r, PATTERN_LIBRARY, file) && file.p[0] != '[';
     if (buf_check(&name, "a file name", r->err) < 0)
-        program = false;
+        looks_like_program = false;
     buf_release(&name);
-    return program;
+    return looks_like_program;
 }
 
 static void move_program_first(struct text_reader *r)
@@ -275,14 +275,14 @@ static bool is_heap(const struct profile *p)
 
 int text_set_dropped_frames(struct profile *p, struct err *err)
 {
-    struct str drop = STR(profilers), keep_frames = STR("");
+    struct str drop = STR(profilers), keep = STR("");
     if (is_heap(p)) {
         drop = STR(allocators);
-        keep_frames = STR(allocators_kept);
+        keep = STR(allocators_kept);
     } else if (has_types(p, "contentions delay")) {
         drop = STR(locks);
     }
     return profile_intern(p, drop.p, drop.n, &p->drop_frames, err) < 0
                ? -1
-               : profile_intern(p, keep_frames.p, keep_frames.n, &p->keep_frames, err);
+               : profile_intern(p, keep.p, keep.n, &p->keep_frames, err);
 }

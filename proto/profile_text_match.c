@@ -185,12 +185,12 @@ bool text_uint(struct str s, unsigned base, uint64_t *ret)
 
 bool text_int(struct str s, unsigned base, int64_t *ret)
 {
-    bool negative = s.n && s.p[0] == '-', sign = negative || (s.n && s.p[0] == '+');
+    bool is_negative = s.n && s.p[0] == '-', has_sign = is_negative || (s.n && s.p[0] == '+');
     uint64_t v = 0;
-    s.p += sign;
-    s.n -= sign;
-    if (!text_uint(s, base, &v) || v > (uint64_t)INT64_MAX + negative)
+    s.p += has_sign;
+    s.n -= has_sign;
+    if (!text_uint(s, base, &v) || v > (uint64_t)INT64_MAX + is_negative)
         return false;
-    *ret = (int64_t)(negative ? -v : v);
+    *ret = (int64_t)(is_negative ? -v : v);
     return true;
 }

@@ -21,12 +21,11 @@
 
 /* ---- gzip ---- */
 
-/*
- * Inflates a gzip file of one or more members, which the caller feeds in pieces of any size. Checks each
- * member's CRC and length. A callback receives the output. If it returns -1, inflating ends with its error.
- * After a failure every call returns the same error.
- */
+/* Receives the next bytes of the output. If it returns -1, inflating ends with its error. */
 typedef int gunzip_sink_fn(void *ctx, const void *p, size_t n, struct err *err);
+
+/* Inflates a gzip file of one or more members, which the caller feeds in pieces of any size. Checks each
+ * member's CRC and length. After a failure every call returns the same error. */
 struct gunzip;
 /* Creates an inflater. `max_bytes` limits the inflated size, against gzip bombs. */
 struct gunzip *gunzip_new(gunzip_sink_fn *sink, void *ctx, uint64_t max_bytes, struct err *err);
@@ -109,21 +108,20 @@ struct profile_relabel {
     void *sink_ctx;
 };
 
-/*
- * Writes a copy of a profile. Replaces the values of the labels that `is_replaced` selects (numbers too),
- * rewrites strings, and drops unknown fields in every message. Removes a string from the table if only
- * replaced labels used it. Copies everything else byte for byte. Checks the profile first, as profile_scan
- * does. Reads the source once if nothing changes, twice if no label changes, three times if a label changes,
- * and rarely once more. Memory: a byte for each string and twice the largest field (a sample, a string).
- * ERR_FAILED for a field of more than 16 MiB, and for more than 250 different keys of labels.
- *
- * *ret has the number of changed labels, changed strings and dropped fields. If all are 0, nothing was
- * written.
- */
+/* The numbers of changed labels, changed strings and dropped fields. If all are 0, nothing was written. */
 struct profile_relabelled {
     uint64_t labels, strings;
     uint64_t unknown; /* dropped fields: the rules of redaction cannot check unknown fields */
 };
+/*
+ * Writes a copy of a profile. Replaces the values of the labels that `is_replaced` selects (numbers too),
+ * rewrites strings, and drops unknown fields in every message. Removes a string from the table if only
+ * replaced labels used it. Copies everything else byte for byte. Checks the profile first, as profile_scan
+ * does. Reads the source once if nothing changes, twice if only strings or unknown fields change, three times
+ * if a label changes, and rarely once more. Memory: a byte for each string and twice the largest field (a
+ * sample, a string). ERR_FAILED for a field of more than 16 MiB, and for more than 250 different keys of
+ * labels.
+ */
 int profile_relabel(const struct profile_relabel *options, struct profile_relabelled *ret, struct err *err);
 
 /* ---- execution traces ---- */

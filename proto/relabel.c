@@ -199,7 +199,7 @@ static int check_strings(struct relabel *r, const struct field *f, struct err *e
 
 /* Finds the keys with values to replace. A key whose string precedes its first label in the file needs
  * another pass. */
-static int find_replaced_keys(struct relabel *r, bool *ret_any, struct err *err)
+static int find_replaced_keys(struct relabel *r, bool *ret_found, struct err *err)
 {
     struct profile_summary summary = {0};
     r->scan = profile_scan_new(err);
@@ -209,13 +209,13 @@ static int find_replaced_keys(struct relabel *r, bool *ret_any, struct err *err)
     r->found.unknown = summary.unknown;
     profile_scan_free(r->scan);
     r->scan = NULL;
-    bool late = false;
+    bool has_unchecked = false;
     for (size_t i = 0; i < KEY_SLOTS; i++)
-        late = late || (r->keys[i].used && !r->keys[i].checked);
-    if (rc == 0 && late)
+        has_unchecked = has_unchecked || (r->keys[i].used && !r->keys[i].checked);
+    if (rc == 0 && has_unchecked)
         rc = run_pass(r, check_strings, err);
     for (size_t i = 0; i < KEY_SLOTS; i++)
-        *ret_any = *ret_any || r->keys[i].replaced;
+        *ret_found = *ret_found || r->keys[i].replaced;
     return rc;
 }
 
@@ -432,7 +432,7 @@ static int find_uses(struct relabel *r, struct err *err)
 int profile_relabel(const struct profile_relabel *options, struct profile_relabelled *ret, struct err *err)
 {
     struct relabel *r = calloc(1, sizeof *r);
-    bool any = false;
+    bool found = false;
     if (!r)
         return err_nomem(err);
     r->options = options;
@@ -441,8 +441,8 @@ int profile_relabel(const struct profile_relabel *options, struct profile_relabe
     buf_init(&r->text, TEXT_SIZE);
     buf_init(&r->known, 4u * FIELD_SIZE);
     buf_init(&r->inner, 4u * FIELD_SIZE);
-    int rc = find_replaced_keys(r, &any, err);
-    if (rc == 0 && any)
+    int rc = find_replaced_keys(r, &found, err);
+    if (rc == 0 && found)
         rc = find_uses(r, err);
     if (rc == 0 && (r->found.labels > 0 || r->found.strings > 0 || r->found.unknown > 0))
         rc = write_all(r, err);

@@ -141,8 +141,8 @@ struct profile_scan {
     struct profile_summary summary;
     int64_t totals[PROFILE_MAX_SAMPLE_TYPES];
     struct {
-        uint64_t at;
-        uint64_t values;
+        uint64_t at; /* offset */
+        uint64_t n_values;
         uint64_t depth;
     } sample, first_sample,
         wrong_sample; /* the current sample, the first one, and the first one with another number of values */
@@ -253,7 +253,7 @@ static int check_index(struct profile_scan *s, uint64_t index, struct err *err)
 
 static void record_value(struct profile_scan *s, int64_t value)
 {
-    uint64_t i = s->sample.values++;
+    uint64_t i = s->sample.n_values++;
     if (i >= PROFILE_MAX_SAMPLE_TYPES)
         return;
     if (__builtin_add_overflow(s->totals[i], value, &s->totals[i]))
@@ -308,7 +308,7 @@ static int begin_message(struct profile_scan *s, enum message_kind kind, struct 
     case SAMPLE:
         s->summary.samples++;
         s->sample.at = s->field_at;
-        s->sample.values = s->sample.depth = 0;
+        s->sample.n_values = s->sample.depth = 0;
         break;
     case MAPPING:
         s->summary.mappings++;
@@ -339,7 +339,7 @@ static void end_message(struct profile_scan *s, enum message_kind kind)
     s->summary.samples_at_max += s->sample.depth == s->summary.max_depth;
     if (s->summary.samples == 1)
         s->first_sample = s->sample;
-    else if (s->sample.values != s->first_sample.values && s->wrong_sample.at == 0)
+    else if (s->sample.n_values != s->first_sample.n_values && s->wrong_sample.at == 0)
         s->wrong_sample = s->sample;
 }
 
@@ -352,12 +352,12 @@ static inline size_t piece_left(const struct profile_scan *s, uint64_t limit)
     return n > limit - s->at ? (size_t)(limit - s->at) : n;
 }
 
-static int number_too_long(const struct profile_scan *s, struct err *err)
+static int set_long_number_error(const struct profile_scan *s, struct err *err)
 {
     return err_set(err, ERR_FAILED, AT "a number of more than 10 bytes", field_at(s));
 }
 
-static int number_cut(const struct profile_scan *s, struct err *err)
+static int set_cut_number_error(const struct profile_scan *s, struct err *err)
 {
     return err_set(err, ERR_FAILED, AT "a number continues after the end of %s", field_at(s),
                    kind_names[s->open[s->depth].kind]);
@@ -390,9 +390,9 @@ static inline int read_varint(struct profile_scan *s, uint64_t limit, bool *ret_
     s->shift = shift;
     *ret_done = done;
     if (!done && shift >= VARINT_MAX_SHIFT)
-        return number_too_long(s, err);
+        return set_long_number_error(s, err);
     if (!done && s->at == limit)
-        return number_cut(s, err);
+        return set_cut_number_error(s, err);
     return 0;
 }
 
@@ -486,9 +486,9 @@ static int skip_packed(struct profile_scan *s, struct err *err)
     s->at += (uint64_t)(p - s->p);
     s->p = p;
     if (shift >= VARINT_MAX_SHIFT)
-        return number_too_long(s, err);
+        return set_long_number_error(s, err);
     if (shift > 0 && s->at == s->region_end)
-        return number_cut(s, err);
+        return set_cut_number_error(s, err);
     return 0;
 }
 
@@ -600,17 +600,17 @@ int profile_scan_feed(struct profile_scan *s, const void *p, size_t n, struct er
 
 static int check_values(const struct profile_scan *s, struct err *err)
 {
-    uint64_t at = s->first_sample.at, values = s->first_sample.values;
+    uint64_t at = s->first_sample.at, n_values = s->first_sample.n_values;
     if (s->summary.samples == 0)
         return 0;
-    if (values == s->summary.n_types) {
+    if (n_values == s->summary.n_types) {
         if (s->wrong_sample.at == 0)
             return 0;
         at = s->wrong_sample.at;
-        values = s->wrong_sample.values;
+        n_values = s->wrong_sample.n_values;
     }
     return err_set(err, ERR_FAILED, AT "a sample has %llu values, the profile has %zu sample types",
-                   (unsigned long long)at, (unsigned long long)values, s->summary.n_types);
+                   (unsigned long long)at, (unsigned long long)n_values, s->summary.n_types);
 }
 
 static int check_complete(const struct profile_scan *s, struct err *err)

@@ -76,14 +76,14 @@ static char *reserve_text(struct strtab *t, size_t n, struct err *err)
     return p;
 }
 
-static int add_string(struct strtab *t, struct str s, bool copied, uint32_t *ret, struct err *err)
+static int add_string(struct strtab *t, struct str s, bool must_copy, uint32_t *ret, struct err *err)
 {
     uint64_t hash = hash_index_mix_str(hash_index_seed(&t->by_text), s);
     uint32_t at = hash_index_find(&t->by_text, hash, is_wanted, &(struct wanted){t, s});
     if (at == HASH_INDEX_NONE) {
         at = (uint32_t)t->n;
-        char *p = copied && s.n ? reserve_text(t, s.n, err) : NULL;
-        if ((copied && s.n && !p) || reserve_strings(t, t->n + 1, err) < 0 ||
+        char *p = must_copy && s.n ? reserve_text(t, s.n, err) : NULL;
+        if ((must_copy && s.n && !p) || reserve_strings(t, t->n + 1, err) < 0 ||
             hash_index_add(&t->by_text, hash, err) < 0)
             return -1;
         if (p)

@@ -312,8 +312,8 @@ static int read_event_type(struct trace_scan *s, struct err *err)
 
 static int end_event(struct trace_scan *s, struct err *err)
 {
-    bool right = s->type == EVENT_STACK ? s->arguments % 4 == 2 : s->arguments == arguments_of[s->type];
-    if (!right)
+    bool is_valid = s->type == EVENT_STACK ? s->arguments % 4 == 2 : s->arguments == arguments_of[s->type];
+    if (!is_valid)
         return err_set(err, ERR_FAILED, AT "an event of type %u with %llu arguments", part_at(s), s->type,
                        (unsigned long long)s->arguments);
     s->summary.batches += s->type == EVENT_BATCH;

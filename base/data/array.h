@@ -6,7 +6,7 @@
 
 #include "base/data/err.h"
 
-/* Grows the array for array_reserve; callers use array_reserve. */
+/* The part of array_reserve that allocates. Only array_reserve calls it. */
 int array_grow(void **items, size_t *cap, size_t need, size_t size, struct err *err);
 
 /* Makes room for `need` elements in total, of `size` bytes each. *cap is the array's capacity in elements.

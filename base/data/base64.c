@@ -16,18 +16,18 @@ static int digit_value(char c)
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Reduces *n to the characters without padding. Returns -1 if the padding or the length is wrong. */
+/* Reduces *n, the length of the text, by its padding. Returns -1 if the padding or the length is wrong. */
 static int strip_padding(enum base64_form form, const char *p, size_t *n)
 {
-    size_t letters = *n;
+    size_t n_letters = *n;
     if (form == BASE64_PADDED) {
-        while (letters > 0 && *n - letters < 2 && p[letters - 1] == '=')
-            letters--;
+        while (n_letters > 0 && *n - n_letters < 2 && p[n_letters - 1] == '=')
+            n_letters--;
         if (*n % 4 != 0)
             return -1;
     }
-    *n = letters;
-    return letters % 4 == 1 ? -1 : 0;
+    *n = n_letters;
+    return n_letters % 4 == 1 ? -1 : 0;
 }
 
 int base64_decode(enum base64_form form, struct str text, void *dst, size_t cap, size_t *ret_n)
@@ -57,16 +57,16 @@ int base64_decode(enum base64_form form, struct str text, void *dst, size_t cap,
 
 void base64_add(struct buf *b, enum base64_form form, const void *p, size_t n)
 {
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const unsigned char *bytes = p;
     char piece[1024];
     size_t filled = 0;
     for (size_t i = 0; i < n; i += 3) {
         size_t left = n - i < 3 ? n - i : 3;
-        uint32_t v = (uint32_t)bytes[i] << 16 | (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
-                     (left > 2 ? bytes[i + 2] : 0);
+        uint32_t bits = (uint32_t)bytes[i] << 16 | (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
+                        (left > 2 ? bytes[i + 2] : 0);
         for (size_t k = 0; k <= left; k++)
-            piece[filled++] = letters[v >> (18 - 6 * k) & 63];
+            piece[filled++] = alphabet[bits >> (18 - 6 * k) & 63];
         for (size_t k = left; form == BASE64_PADDED && k < 3; k++)
             piece[filled++] = '=';
         if (filled == sizeof piece || left < 3) {

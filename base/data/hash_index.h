@@ -75,9 +75,11 @@ static inline uint64_t hash_index_mix(uint64_t hash, uint64_t v)
     __extension__ unsigned __int128 product = (unsigned __int128)a * factor;
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 #else
-    uint64_t low = (a & UINT32_MAX) * (factor & UINT32_MAX), left = (a >> 32) * (factor & UINT32_MAX),
-             right = (a & UINT32_MAX) * (factor >> 32) + (low >> 32), middle = left + (right & UINT32_MAX);
-    return a * factor ^ ((a >> 32) * (factor >> 32) + (right >> 32) + (middle >> 32));
+    uint64_t low_low = (a & UINT32_MAX) * (factor & UINT32_MAX);
+    uint64_t high_low = (a >> 32) * (factor & UINT32_MAX);
+    uint64_t low_high = (a & UINT32_MAX) * (factor >> 32) + (low_low >> 32);
+    uint64_t middle = high_low + (low_high & UINT32_MAX);
+    return a * factor ^ ((a >> 32) * (factor >> 32) + (low_high >> 32) + (middle >> 32));
 #endif
 }
 

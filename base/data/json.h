@@ -42,8 +42,8 @@ int json_check(const struct json_limits *limits, const char *text, size_t n, str
 
 /*
  * Parses n bytes. *ret is a new reference, which the caller releases with json_decref. ERR_FAILED for a text
- * beyond the limits, before any allocation, and for a malformed text, with the line's number. ERR_LOCAL_IO if
- * an allocation fails.
+ * beyond the limits (then nothing is allocated), and for a malformed text (the message has the line's
+ * number). ERR_LOCAL_IO if an allocation fails.
  */
 int json_parse(const struct json_limits *limits, const char *text, size_t n, struct json_t **ret,
                struct err *err);

@@ -13,9 +13,9 @@ bool path_is_clean(struct str path)
         if (i < path.n && path.p[i] != '/')
             continue;
         size_t n = i - begin;
-        bool dots =
+        bool is_dots =
             (n == 1 && path.p[begin] == '.') || (n == 2 && path.p[begin] == '.' && path.p[begin + 1] == '.');
-        if (dots || (n == 0 && i > 0))
+        if (is_dots || (n == 0 && i > 0))
             return false;
         begin = i + 1;
     }
@@ -24,12 +24,12 @@ bool path_is_clean(struct str path)
 
 /* Removes the last element. Returns false if it is ".." or there is none. root_length: 1 for an absolute
  * path, else 0. */
-static bool remove_last(const char *to, size_t *n, size_t root_length)
+static bool remove_last(const char *path, size_t *n, size_t root_length)
 {
     size_t at = *n;
-    while (at > root_length && to[at - 1] != '/')
+    while (at > root_length && path[at - 1] != '/')
         at--;
-    if (*n == root_length || (*n - at == 2 && to[at] == '.' && to[at + 1] == '.'))
+    if (*n == root_length || (*n - at == 2 && path[at] == '.' && path[at + 1] == '.'))
         return false;
     *n = at > root_length ? at - 1 : root_length;
     return true;

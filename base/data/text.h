@@ -64,9 +64,9 @@ int text_to_bytes(const char *s, uint64_t *ret);
 char *text_bytes(char *dst, size_t cap, uint64_t bytes);
 
 /*
- * The three names nearest to the mistyped name `wanted`. The distance is the optimal string alignment:
- * insertions, deletions, substitutions, swapped neighbours. Names that differ in more than a third of their
- * characters are ignored, unless they begin with `wanted`.
+ * The three names nearest to the mistyped name `wanted`. The distance is the number of insertions, deletions,
+ * substitutions and swaps of neighbours (optimal string alignment distance). Names that differ in more than a
+ * third of their characters are ignored, unless they begin with `wanted`.
  */
 struct nearest {
     const char *wanted;

@@ -228,10 +228,10 @@ static int add_scalar(struct builder *b, const yaml_event_t *e, struct err *err)
 
 static int add_container(struct builder *b, enum yaml_kind kind, const yaml_event_t *e, struct err *err)
 {
-    bool list = kind == YAML_LIST;
+    bool is_list = kind == YAML_LIST;
     struct yaml_node here = make_node(kind, e), *node = NULL;
-    if (refuse_anchor_or_tag(b, &here, list ? e->data.sequence_start.anchor : e->data.mapping_start.anchor,
-                             list ? e->data.sequence_start.tag : e->data.mapping_start.tag, err) < 0)
+    if (refuse_anchor_or_tag(b, &here, is_list ? e->data.sequence_start.anchor : e->data.mapping_start.anchor,
+                             is_list ? e->data.sequence_start.tag : e->data.mapping_start.tag, err) < 0)
         return -1;
     if (add_node(b->tree, &here, 0, &node, err) < 0 || insert_node(b, node, err) < 0)
         return -1;

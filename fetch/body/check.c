@@ -10,7 +10,7 @@
  * profiles inflate to ten times their size. Without the ratio, a hostile body of 4 MB takes a minute to
  * check. */
 #define INFLATE_MAX (UINT64_C(4) << 30)
-#define INFLATE_FREE (UINT64_C(128) << 20)
+#define INFLATE_BASE (UINT64_C(128) << 20)
 #define INFLATE_RATIO 64
 #define HEAD_SIZE 512
 
@@ -39,7 +39,7 @@ struct check {
     char last;        /* the last byte */
 };
 
-static void head_add(struct check *c, const void *p, size_t n)
+static void add_to_head(struct check *c, const void *p, size_t n)
 {
     size_t room = HEAD_SIZE - c->head_len;
     if (n > room)
@@ -58,13 +58,13 @@ static int feed_inflated(void *ctx, const void *p, size_t n, struct err *err)
         return err_set(err, ERR_FAILED,
                        "it inflates to more than 128 MiB and %d times its size, as no real profile does",
                        INFLATE_RATIO);
-    head_add(c, p, n);
+    add_to_head(c, p, n);
     if (!c->failed && profile_scan_feed(c->scan, p, n, &c->why))
         c->failed = c->scan_failed = true;
     return c->failed && c->head_len == HEAD_SIZE ? -1 : 0;
 }
 
-static int readers_new(struct check *c, struct err *err)
+static int create_readers(struct check *c, struct err *err)
 {
     if (c->format == BODY_TRACE) {
         c->trace = trace_scan_new(err);
@@ -85,7 +85,7 @@ struct check *check_new(enum body_format format, struct err *err)
         return NULL;
     }
     c->format = format;
-    if (readers_new(c, err)) {
+    if (create_readers(c, err)) {
         check_free(c);
         return NULL;
     }
@@ -115,7 +115,7 @@ static bool contradicts_gzip(uint64_t at, const unsigned char *p, size_t n)
     return false;
 }
 
-static int pprof_feed(struct check *c, const void *p, size_t n, struct err *err)
+static int feed_pprof(struct check *c, const void *p, size_t n, struct err *err)
 {
     /* gzip's first byte cannot begin a profile, because as a protobuf tag it would have wire type 7. */
     if (c->size == 0)
@@ -123,7 +123,7 @@ static int pprof_feed(struct check *c, const void *p, size_t n, struct err *err)
     c->is_not_gzip = c->is_not_gzip || contradicts_gzip(c->size, p, n);
     if (c->stopped)
         return 0;
-    c->inflated_max = INFLATE_FREE + INFLATE_RATIO * (c->size + n);
+    c->inflated_max = INFLATE_BASE + INFLATE_RATIO * (c->size + n);
     struct err why = ERR_INIT;
     int rc = c->is_gzip ? gunzip_feed(c->gunzip, p, n, &why) : feed_inflated(c, p, n, &why);
     if (rc == 0)
@@ -139,7 +139,7 @@ static int pprof_feed(struct check *c, const void *p, size_t n, struct err *err)
     return -1;
 }
 
-static void text_feed(struct check *c, const char *p, size_t n)
+static void feed_text(struct check *c, const char *p, size_t n)
 {
     const char *nul = c->has_nul ? NULL : memchr(p, '\0', n);
     if (nul) {
@@ -155,21 +155,21 @@ int check_feed(struct check *c, const void *p, size_t n, struct err *err)
     if (n == 0)
         return 0;
     if (c->format == BODY_PPROF)
-        rc = pprof_feed(c, p, n, err);
+        rc = feed_pprof(c, p, n, err);
     else
-        head_add(c, p, n);
+        add_to_head(c, p, n);
     /* trace_scan_finish reports the errors of a trace. */
     if (c->format == BODY_TRACE)
         trace_scan_feed(c->trace, p, n, NULL);
     if (c->format == BODY_TEXT)
-        text_feed(c, p, n);
+        feed_text(c, p, n);
     c->size += n;
     return rc;
 }
 
 /* ---- other formats ------------------------------------------------------------------------------------- */
 
-static int html_error(const struct check *c, const char *expected, struct err *err)
+static int set_html_error(const struct check *c, const char *expected, struct err *err)
 {
     char title[120];
     if (*format_html_title(c->head, c->head_len, title, sizeof title))
@@ -188,7 +188,7 @@ static int explain_other_format(const struct check *c, const char *expected, str
     struct err detail = err ? *err : (struct err)ERR_INIT;
     result->has_other_format = true;
     if (format_is_html(c->head, c->head_len))
-        return html_error(c, expected, err);
+        return set_html_error(c, expected, err);
     if (c->is_gzip && c->head_len == 0 && c->gunzipped)
         return err_set(err, ERR_FAILED, "this is gzip of nothing, not %s", expected);
     if (what && result->beginning[0])
@@ -216,7 +216,7 @@ static bool is_other_format(const struct check *c)
     return whole || c->scan_failed || c->head[0] != 0x0a;
 }
 
-static int pprof_finish(struct check *c, struct check_result *result, struct err *err)
+static int finish_pprof(struct check *c, struct check_result *result, struct err *err)
 {
     struct err scan_err = ERR_INIT;
     if (!c->failed && c->is_gzip) {
@@ -237,7 +237,7 @@ static int pprof_finish(struct check *c, struct check_result *result, struct err
     return is_other_format(c) ? explain_other_format(c, "a profile", result, err) : -1;
 }
 
-static int trace_finish(struct check *c, struct check_result *result, struct err *err)
+static int finish_trace(struct check *c, struct check_result *result, struct err *err)
 {
     struct trace_summary summary;
     size_t prefix_size = c->head_len < 5 ? c->head_len : 5;
@@ -247,7 +247,7 @@ static int trace_finish(struct check *c, struct check_result *result, struct err
     return trace_scan_finish(c->trace, &summary, err);
 }
 
-static int text_finish(const struct check *c, struct check_result *result, struct err *err)
+static int finish_text(const struct check *c, struct check_result *result, struct err *err)
 {
     const char *what = format_name(c->head, c->head_len);
     bool binary = what && !format_is_text(c->head, c->head_len);
@@ -264,7 +264,7 @@ static int text_finish(const struct check *c, struct check_result *result, struc
     return 0;
 }
 
-static int raw_finish(const struct check *c, struct check_result *result, struct err *err)
+static int finish_raw(const struct check *c, struct check_result *result, struct err *err)
 {
     if (!format_is_html(c->head, c->head_len))
         return 0;
@@ -282,13 +282,13 @@ int check_finish(struct check *c, struct check_result *ret, struct err *err)
         text_printable(ret->beginning, sizeof ret->beginning, c->head, c->head_len);
     switch (c->format) {
     case BODY_PPROF:
-        return pprof_finish(c, ret, err);
+        return finish_pprof(c, ret, err);
     case BODY_TRACE:
-        return trace_finish(c, ret, err);
+        return finish_trace(c, ret, err);
     case BODY_TEXT:
-        return text_finish(c, ret, err);
+        return finish_text(c, ret, err);
     case BODY_RAW:
-        return raw_finish(c, ret, err);
+        return finish_raw(c, ret, err);
     case BODY_ANY:
         break;
     }

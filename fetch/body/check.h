@@ -1,8 +1,8 @@
 /*
  * Checks a body while it arrives: whether it is complete and has the requested format. Needs constant memory.
  *
- * This folder reads bodies without a connection. format.h names the format of a body that has another one
- * than requested; index.h parses the index page, which lists the profiles of a service.
+ * This folder reads bodies without a connection. If a body does not have the requested format, format.h names
+ * the format that it has. index.h parses the index page, which lists the profiles of a service.
  */
 #ifndef FETCH_BODY_CHECK_H
 #define FETCH_BODY_CHECK_H

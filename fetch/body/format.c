@@ -46,11 +46,11 @@ static bool is_json(const char *p, size_t n)
         i++;
     if (i == n || (p[i] != '{' && p[i] != '['))
         return false;
-    bool object = p[i++] == '{';
+    bool is_object = p[i++] == '{';
     while (i < n && isspace((unsigned char)p[i]))
         i++;
     /* A goroutine dump or a log may begin with a bracket too. */
-    return i < n && (object ? p[i] == '"' || p[i] == '}' : strchr("{[\"]-0123456789", p[i]) != NULL);
+    return i < n && (is_object ? p[i] == '"' || p[i] == '}' : strchr("{[\"]-0123456789", p[i]) != NULL);
 }
 
 const char *format_name(const char *p, size_t n)

@@ -88,7 +88,7 @@ static bool find_href(struct text attributes, struct text *ret)
 
 /* Returns the profile's name in a link: without query and fragment; of an absolute path only the part after
  * `pprof/`, or else after the last slash. */
-static struct text name_part(struct text href)
+static struct text find_name(struct text href)
 {
     static const char before[] = "pprof/";
     struct text t = href;
@@ -151,7 +151,7 @@ static bool read_row(struct text *t, struct index_entry *ret)
     read_tag(t, "/td", &attributes);
     if (!read_tag(t, "td", &attributes) || !read_tag(t, "a", &attributes) || !find_href(attributes, &href))
         return false;
-    return decode_percent(name_part(href), ret->name, sizeof ret->name) && is_profile_name(ret->name);
+    return decode_percent(find_name(href), ret->name, sizeof ret->name) && is_profile_name(ret->name);
 }
 
 static int add_entry(struct index_page *page, size_t *cap, const struct index_entry *entry, struct err *err)

@@ -366,7 +366,7 @@ static const struct cost_grammar stacks[] = {
 /* Feeds the page in pieces of 100 bytes, as a connection may deliver it. */
 static void find_owner(const char *p, size_t n)
 {
-    struct profiler_owner cpu = {0}, trace = {.trace = true};
+    struct profiler_owner cpu = {0}, trace = {.for_tracer = true};
     for (size_t at = 0; at < n; at += 100) {
         size_t piece = n - at < 100 ? n - at : 100;
         profiler_owner_feed(&cpu, p + at, piece);

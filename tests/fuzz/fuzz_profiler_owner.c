@@ -9,7 +9,7 @@
 
 static const char *find_in_pieces(const char *p, size_t n, size_t piece, bool trace)
 {
-    struct profiler_owner o = {.trace = trace};
+    struct profiler_owner o = {.for_tracer = trace};
     for (; n > piece; p += piece, n -= piece)
         profiler_owner_feed(&o, p, piece);
     profiler_owner_feed(&o, p, n);
@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     for (int trace = 0; trace < 2; trace++) {
         const char *client = find_in_pieces(page, n - 1, n, trace);
         assert(find_in_pieces(page, n - 1, 1 + p[0], trace) == client);
-        struct profiler_owner o = {.trace = trace};
+        struct profiler_owner o = {.for_tracer = trace};
         profiler_owner_feed(&o, page, n - 1);
         profiler_owner_feed(&o, agent, sizeof agent - 1);
         assert(o.client && (!client || o.client == client));

@@ -245,7 +245,7 @@ static void users_of_the_profiler_are_named(void **state)
     assert_null(find_owner("#\t0x4\tnet/http/pprof.ProfileSomething\tx\n"));
     assert_non_null(strstr(find_owner(http), "over HTTP"));
     assert_non_null(strstr(find_owner(agent), "Datadog"));
-    struct profiler_owner tracer = {.trace = true};
+    struct profiler_owner tracer = {.for_tracer = true};
     profiler_owner_feed(&tracer, http, strlen(http));
     assert_null(tracer.client);
     profiler_owner_feed(&tracer, agent, strlen(agent));
