@@ -8,17 +8,17 @@
 
 struct stop stop_begin(int cancel_fd, int64_t cpu_ms)
 {
-    return (struct stop){.cancel_fd = cancel_fd, .cpu_ms = cpu_ms, .cpu_end = proc_cpu_ms() + cpu_ms};
+    return (struct stop){.cancel_fd = cancel_fd, .cpu_ms = cpu_ms, .cpu_end_ms = proc_cpu_ms() + cpu_ms};
 }
 
 bool stop_is_out_of_time(const struct stop *s)
 {
-    return s->cpu_ms > 0 && proc_cpu_ms() >= s->cpu_end;
+    return s->cpu_ms > 0 && proc_cpu_ms() >= s->cpu_end_ms;
 }
 
 int64_t stop_remaining_ms(const struct stop *s)
 {
-    int64_t left = s->cpu_end - proc_cpu_ms();
+    int64_t left = s->cpu_end_ms - proc_cpu_ms();
     return s->cpu_ms == 0 ? 0 : left > 0 ? left : 1;
 }
 

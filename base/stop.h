@@ -8,9 +8,9 @@
 #include "base/data/err.h"
 
 struct stop {
-    int cancel_fd;   /* readable: the work is cancelled; -1: none */
-    int64_t cpu_ms;  /* limit of CPU time; 0: none */
-    int64_t cpu_end; /* the value of proc_cpu_ms at the limit */
+    int cancel_fd;      /* readable: the work is cancelled; -1: none */
+    int64_t cpu_ms;     /* limit of CPU time; 0: none */
+    int64_t cpu_end_ms; /* the value of proc_cpu_ms at the limit */
 };
 
 /* Returns a stop condition, and starts counting the CPU time for it. */

@@ -96,7 +96,7 @@ void manifest_set_run(struct manifest *m, const struct manifest_run *run)
     if (run->sync_at > 0)
         return;
     m->run.sync_at = before.sync_at;
-    m->run.sync_targets = before.sync_targets;
+    m->run.sync_processes = before.sync_processes;
     m->run.sync_late = before.sync_late;
     m->run.has_sync_skew = before.has_sync_skew;
     m->run.sync_p50_ms = before.sync_p50_ms;

@@ -10,7 +10,7 @@ static const struct json_limits manifest_limits = {.what = PATH_MANIFEST,
                                                    .max_bytes = BUNDLE_MAX_MANIFEST,
                                                    .max_memory = MANIFEST_JSON_MAX_MEMORY,
                                                    .max_depth = 64,
-                                                   .max_text = 1u << 20};
+                                                   .max_string = 1u << 20};
 
 static bool is_list_or_missing(const json_t *root, const char *key)
 {

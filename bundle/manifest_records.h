@@ -181,7 +181,7 @@ struct manifest_run {
     unsigned retries;
     int64_t sync_at; /* the common start time of the timed profiles; 0: without --sync, and the `sync_` values
                         of an earlier run stay */
-    size_t sync_targets, sync_late;
+    size_t sync_processes, sync_late;
     bool has_sync_skew;
     int64_t sync_p50_ms, sync_p95_ms, sync_max_ms;
 };

@@ -299,7 +299,7 @@ static const struct json_row skew[] = {{.key = "p50", .type = ROW_COUNT, ALWAYS,
 
 static const struct json_row sync_rows[] = {
     {.key = "at", .type = ROW_TIME, ALWAYS, IN(sync_at), .doc = "the first start instant"},
-    {.key = "targets", .type = ROW_COUNT, ALWAYS, IN(sync_targets), .doc = "the number of processes"},
+    {.key = "targets", .type = ROW_COUNT, ALWAYS, IN(sync_processes), .doc = "the number of processes"},
     {.key = "late",
      .type = ROW_COUNT,
      ALWAYS,

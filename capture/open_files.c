@@ -4,7 +4,7 @@
 
 int open_files_make_room(struct fetch_grab *grab, size_t *ret_limit, struct err *err)
 {
-    size_t needed = fetch_descriptors(grab), limit = fd_raise_limit(needed);
+    size_t needed = fetch_count_descriptors(grab), limit = fd_raise_limit(needed);
     *ret_limit = limit;
     if (limit >= needed)
         return 0;

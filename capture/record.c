@@ -184,7 +184,7 @@ void record_run(struct manifest *m, const struct fetch_options *options, const s
                                .budget_ms = options->budget_ms,
                                .retries = options->retries,
                                .sync_at = o->sync_at,
-                               .sync_targets = o->sync_targets,
+                               .sync_processes = o->sync_processes,
                                .sync_late = o->sync_late,
                                .has_sync_skew = o->sync_measured > 0,
                                .sync_p50_ms = o->sync_p50_ms,

@@ -123,7 +123,7 @@ size_t capture_earlier_count_incomplete(const struct capture_earlier *e)
     return n;
 }
 
-int capture_earlier_name_hosts(const struct capture_earlier *e, struct strlist *hosts, struct err *err)
+int capture_earlier_list_hosts(const struct capture_earlier *e, struct strlist *hosts, struct err *err)
 {
     for (size_t i = 0; i < e->manifest->request.n_targets; i++) {
         const struct manifest_target *t = &e->manifest->request.targets[i];

@@ -43,7 +43,7 @@ void capture_earlier_release(struct capture_earlier *e);
 size_t capture_earlier_count_incomplete(const struct capture_earlier *e);
 /* Adds all hosts of the earlier run to the list, for discovery: the address of a host that the inventory
  * lacked, the names of the others. */
-int capture_earlier_name_hosts(const struct capture_earlier *e, struct strlist *hosts, struct err *err);
+int capture_earlier_list_hosts(const struct capture_earlier *e, struct strlist *hosts, struct err *err);
 
 /* Finds the incomplete targets in the inventory. A target that the inventory lacks stays incomplete, with the
  * event CAPTURE_EARLIER_NOT_IN_INVENTORY. Fails if the earlier run is a bundle and the inventory lacks all

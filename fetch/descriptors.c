@@ -44,7 +44,7 @@ size_t fetch_hosts_at_once(const struct fetch_grab *grab)
     return grab->options.sync || hosts < grab->options.parallel ? hosts : grab->options.parallel;
 }
 
-size_t fetch_descriptors(const struct fetch_grab *grab)
+size_t fetch_count_descriptors(const struct fetch_grab *grab)
 {
     return BASE_DESCRIPTORS + most_per_host(grab) * fetch_hosts_at_once(grab);
 }

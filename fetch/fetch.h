@@ -63,10 +63,10 @@ int fetch_check_pair(const struct strlist *words, struct err *err);
 struct fetch_outcome {
     bool out_of_time; /* deadline_ms ended before all items were fetched */
     /* With `sync`: the timed profiles that began together. */
-    int64_t sync_at;      /* the common instant in UTC milliseconds; 0: none of them began */
-    size_t sync_targets;  /* processes that took part */
-    size_t sync_late;     /* processes that were late */
-    size_t sync_measured; /* the number of profiles whose sync_skew_ms is known from a good clock */
+    int64_t sync_at;       /* the common instant in UTC milliseconds; 0: none of them began */
+    size_t sync_processes; /* processes that took part */
+    size_t sync_late;      /* processes that were late */
+    size_t sync_measured;  /* the number of profiles whose sync_skew_ms is known from a good clock */
     int64_t sync_p50_ms, sync_p95_ms, sync_max_ms; /* percentiles of the absolute sync_skew_ms */
 };
 
@@ -121,7 +121,7 @@ struct fetch_grab {
  * number of hosts. */
 size_t fetch_hosts_at_once(const struct fetch_grab *grab);
 /* Returns about how many descriptors the run needs. */
-size_t fetch_descriptors(const struct fetch_grab *grab);
+size_t fetch_count_descriptors(const struct fetch_grab *grab);
 /* Returns the number of hosts at a time for which `descriptors` are enough, from 1 to `parallel`. */
 unsigned fetch_affordable_hosts(const struct fetch_grab *grab, size_t descriptors);
 

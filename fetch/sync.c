@@ -80,7 +80,7 @@ void sync_summarize(struct sync *s, struct fetch_outcome *ret)
         return;
     struct barrier_round first = barrier_round(s->barrier, 0);
     ret->sync_at = first.at > 0 ? clock_utc() - clock_now() + first.at : 0;
-    ret->sync_targets = first.arrived;
+    ret->sync_processes = first.arrived;
     ret->sync_late = first.late;
     ret->sync_measured = s->n;
     if (s->n == 0)

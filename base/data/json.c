@@ -89,9 +89,9 @@ int json_check(const struct json_limits *limits, const char *text, size_t n, str
     if (m.memory > limits->max_memory)
         return err_set(err, ERR_FAILED, "%s is too large: it would take more than %s of memory", limits->what,
                        text_bytes(size, sizeof size, limits->max_memory));
-    if (limits->max_text > 0 && m.longest > limits->max_text)
+    if (limits->max_string > 0 && m.longest > limits->max_string)
         return err_set(err, ERR_FAILED, "%s contains a string of more than %s", limits->what,
-                       text_bytes(size, sizeof size, limits->max_text));
+                       text_bytes(size, sizeof size, limits->max_string));
     return 0;
 }
 

@@ -16,13 +16,13 @@
 /* jansson's json_t. */
 struct json_t;
 
-/* The limits of a text. Every limit but max_text must be set: 0 refuses every text. */
+/* The limits of a text. Every limit but max_string must be set: 0 refuses every text. */
 struct json_limits {
     const char *what;          /* the text's name in messages: "manifest.json" */
     size_t max_bytes;          /* of the text */
     size_t max_memory;         /* bytes of text and tree, as json_measure estimates them */
     size_t max_depth;          /* levels of nested containers */
-    size_t max_text;           /* bytes of one string or number; 0: no separate limit */
+    size_t max_string;         /* bytes of one string or number; 0: no separate limit */
     bool accept_any_value;     /* accept any value, not only an object or a list */
     bool accept_repeated_keys; /* use the last of repeated keys; otherwise they are an error */
 };

@@ -213,7 +213,7 @@ static int prepare_resume(struct resume *r, struct err *err)
     struct resume_options *o = &r->options;
     struct capture_earlier *e = &r->earlier;
     bool fetches = capture_earlier_count_incomplete(e) > 0;
-    if (fetches && o->target.from && capture_earlier_name_hosts(e, &o->target.selection.hosts, err) < 0)
+    if (fetches && o->target.from && capture_earlier_list_hosts(e, &o->target.selection.hosts, err) < 0)
         return -1;
     if ((fetches || r->hand_off) && target_load(&o->target, &r->inventory, err) < 0)
         return -1;

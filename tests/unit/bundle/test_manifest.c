@@ -610,7 +610,7 @@ static const struct manifest_run synchronized_run = {.deadline_ms = 30000,
                                                      .budget_ms = 60000,
                                                      .retries = 3,
                                                      .sync_at = START_TIME,
-                                                     .sync_targets = 9,
+                                                     .sync_processes = 9,
                                                      .sync_late = 1,
                                                      .has_sync_skew = true,
                                                      .sync_p50_ms = 1,
@@ -759,7 +759,7 @@ static void a_later_run_replaces_the_result_and_keeps_the_sync(void **state)
     } cases[] = {
         {{0}, " finished interrupted complete sync hosts files", 9},
         {{.retries = 2}, " finished interrupted complete retries=2 sync hosts files", 9},
-        {{.sync_at = START_TIME, .sync_targets = 1}, " finished interrupted complete sync hosts files", 1},
+        {{.sync_at = START_TIME, .sync_processes = 1}, " finished interrupted complete sync hosts files", 1},
     };
     struct manifest *m = full_manifest();
     struct err err = ERR_INIT;

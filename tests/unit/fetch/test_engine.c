@@ -362,7 +362,7 @@ static size_t count_descriptors(const char *words, bool concurrent)
     assert_ok(strlist_split(&kinds, words, &err), &err);
     struct fetch_grab grab = {
         .targets = &targets, .kinds = &kinds, .options = {.parallel = 1, .concurrent = concurrent}};
-    size_t n = fetch_descriptors(&grab);
+    size_t n = fetch_count_descriptors(&grab);
     assert_int_equal(fetch_affordable_hosts(&grab, n), 1);
     strlist_release(&kinds);
     return n;

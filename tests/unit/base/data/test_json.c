@@ -148,7 +148,7 @@ static void texts_beyond_the_size_memory_or_depth_limit_are_refused(void **state
     assert_parse_refused(&limits, "[\"\\", "it is malformed: line 1: invalid escape near '\"\\'");
     assert_parse_refused(&(struct json_limits){.what = "it"}, "[]", "it is larger than 0 B");
     struct json_limits short_texts = limits;
-    short_texts.max_text = 4;
+    short_texts.max_string = 4;
     assert_int_equal(json_parse(&short_texts, "[\"abc\",1234]", 12, &root, NULL), 0);
     json_decref(root);
     assert_parse_refused(&short_texts, "[\"abcde\"]", "it contains a string of more than 4 B");

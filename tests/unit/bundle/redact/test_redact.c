@@ -1493,7 +1493,7 @@ static void a_search_ends_on_cancel_and_at_its_time_limit(void **state)
     assert_int_equal(pipe(fds), 0);
     assert_int_equal(write(fds[1], "x", 1), 1);
     assert_search_ends(*state, &(struct stop){.cancel_fd = fds[0]}, ERR_CANCELLED);
-    assert_search_ends(*state, &(struct stop){.cancel_fd = -1, .cpu_ms = 1, .cpu_end = 0}, ERR_LIMIT);
+    assert_search_ends(*state, &(struct stop){.cancel_fd = -1, .cpu_ms = 1, .cpu_end_ms = 0}, ERR_LIMIT);
     close(fds[0]);
     close(fds[1]);
 }
