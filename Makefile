@@ -65,7 +65,9 @@ web := $(wildcard web/*.html web/*.css web/*.js)
 manual := $(out)/cli/args/manual_pages.c
 manual_sources := $(wildcard docs/man/*.[57])
 objects := $(sources:%.c=$(out)/%.o) $(page:.c=.o) $(manual:.c=.o)
-unit_sources := $(wildcard tests/unit/test_*.c tests/unit/*/test_*.c tests/unit/*/*/test_*.c)
+# UNITS="tests/unit/base/test_fd.c tests/unit/keys/test_agent.c" runs only these tests.
+UNITS ?= $(wildcard tests/unit/test_*.c tests/unit/*/test_*.c tests/unit/*/*/test_*.c)
+unit_sources := $(UNITS)
 units := $(unit_sources:%.c=$(out)/%)
 # The thread sanitizer runs only tests with threads: the others would take minutes without a finding.
 # (test_bundle is left out because clang 14 wrongly reports a directory that is closed after an unnamed file.)
