@@ -171,6 +171,9 @@ $(out)/tests/unit/fetch/test_service_run: override LDFLAGS += $(addprefix -Wl$(c
 # test_capture simulates a slow disk.
 $(out)/tests/unit/capture/test_capture: override LDFLAGS += -Wl,--wrap=manifest_save_text
 
+# test_builder makes children idle.
+$(out)/tests/unit/page/test_builder: override LDFLAGS += -Wl,--wrap=proc_run_confined
+
 # test_members counts the passes over a bundle.
 $(out)/tests/unit/bundle/test_members: override LDFLAGS += -Wl,--wrap=reader_open
 

@@ -99,9 +99,12 @@ static int open_by_components(int fd, const char *path, int flags)
 /* Opens a directory below `dir`. Returns -1 with errno. */
 static int open_directory(const struct dir *dir, const char *path, int flags)
 {
+    int fd = -1;
+    errno = EBADF;
+    if (dir->fd < 0)
+        return -1;
     if (!*path)
         return openat(dir->fd, ".", flags);
-    int fd = -1;
     errno = ENOSYS;
     if (!dir->without_openat2)
         fd = open_with_openat2(dir->fd, path, flags);
@@ -121,8 +124,8 @@ struct location {
 static int open_location(const struct dir *dir, const char *path, struct location *ret)
 {
     char above[MAX_PATH + 1];
-    if (!is_well_formed(path)) {
-        errno = EXDEV;
+    if (dir->fd < 0 || !is_well_formed(path)) {
+        errno = dir->fd < 0 ? EBADF : EXDEV;
         return -1;
     }
     const char *slash = strrchr(path, '/');
@@ -346,7 +349,7 @@ int dir_create_nameless(const struct dir *dir, struct err *err)
 {
     char *name = NULL;
 #ifdef O_TMPFILE
-    int direct = make_private(openat(dir->fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    int direct = dir->fd < 0 ? -1 : make_private(openat(dir->fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
     if (direct >= 0)
         return direct;
 #endif

@@ -25,7 +25,7 @@
 #include "base/data/err.h"
 
 struct dir {
-    int fd;               /* the directory; the caller closes it */
+    int fd;               /* the directory; the caller closes it. Operations refuse a negative one */
     const char *name;     /* its path, only for messages; NULL: messages omit it */
     bool without_openat2; /* do not use openat2: for tests */
 };

@@ -238,26 +238,20 @@ static int pack_bundle(struct run *r, char **ret_path, struct err *err)
     return bundle_pack(r->output->work, manifest, cancel_fd, ret_path, err);
 }
 
-/* Returns a copy of a path that is only shown, a new string. tools/check-paths knows this function. */
-static char *copy_shown_path(const char *path)
-{
-    return strdup(path);
-}
-
 /* Removes the work directory, unless the run was resumed and no bundle has its items. */
 static void remove_or_keep_directory(struct run *r)
 {
     if (r->output->from_bundle || !r->output->resumed)
         workdir_remove(r->output->work);
     else
-        r->outcome->directory = copy_shown_path(workdir_path(r->output->work));
+        r->outcome->directory = strdup(workdir_path(r->output->work));
 }
 
 static enum capture_end end_not_packed(struct run *r, struct err *err)
 {
     err_wrap(err, "the bundle could not be written");
     autosave_now(&r->autosave);
-    r->outcome->directory = copy_shown_path(workdir_path(r->output->work));
+    r->outcome->directory = strdup(workdir_path(r->output->work));
     return CAPTURE_NOT_PACKED;
 }
 
@@ -284,7 +278,7 @@ enum capture_end capture_in_workdir(const struct capture_request *request, const
     struct run r = {.request = request, .output = output, .observer = observer, .outcome = ret};
     *ret = (struct capture_outcome){.counts.missing = output->missing};
     autosave_init(&r.autosave, output->manifest, output->work);
-    char *path = copy_shown_path(workdir_path(output->work));
+    char *path = strdup(workdir_path(output->work));
     send_event(&r, &(struct capture_event){.kind = CAPTURE_BEGUN, .path = path ? path : ""});
     free(path);
     autosave_now(&r.autosave);

@@ -25,7 +25,7 @@ struct regex_budget;
  * out of memory. */
 struct regex_budget *regex_budget_for_profile(const struct profile *p);
 struct regex_budget *regex_budget_for_user(const struct profile *p);
-/* For tests only (tools/check-patterns): a budget of any size. */
+/* For tests only (tools/check-calls): a budget of any size. */
 struct regex_budget *regex_budget_new(uint64_t steps);
 uint64_t regex_budget_left(const struct regex_budget *b);
 void regex_budget_free(struct regex_budget *b);

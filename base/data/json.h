@@ -3,7 +3,7 @@
  *
  * jansson uses up to 240 bytes of memory for two bytes of text (`{}`). So json_parse scans a text before
  * jansson parses it, and refuses a text that is too long or nested too deep, or whose tree would be too
- * large. All code reads JSON through json_parse; tools/check-json enforces that.
+ * large. All code reads JSON through json_parse; tools/check-calls enforces that.
  */
 #ifndef BASE_DATA_JSON_H
 #define BASE_DATA_JSON_H

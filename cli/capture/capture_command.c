@@ -216,6 +216,7 @@ static void print_unchanged(const struct capture_command *c, const struct captur
 static void explain_not_packed(const struct capture_command *c, const struct capture_outcome *o,
                                struct err *err)
 {
+    const char *before = err->kind == ERR_LOCAL_IO ? "make room, then " : "correct this, then ";
     bool cancelled = err->kind == ERR_CANCELLED;
     const char *directory = o->directory ? o->directory : "";
     struct buf line = BUF_INIT(COMMAND_LINE_MAX);
@@ -224,9 +225,8 @@ static void explain_not_packed(const struct capture_command *c, const struct cap
                  "everything collected is in %s: `profgrab bundle create DIRECTORY...` packs parts of it",
                  directory);
     else
-        err_hint(err, "everything collected is in %s: %s`%s`%s", directory,
-                 cancelled ? "" : "make room, then ", resume_line(c, directory, &line),
-                 cancelled ? " packs it" : "");
+        err_hint(err, "everything collected is in %s: %s`%s`%s", directory, cancelled ? "" : before,
+                 resume_line(c, directory, &line), cancelled ? " packs it" : "");
     buf_release(&line);
 }
 

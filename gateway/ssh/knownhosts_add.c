@@ -68,6 +68,27 @@ static int compose_line(const struct known_addition *a, struct buf *b, struct er
 
 /* ---- the file ------------------------------------------------------------------------------------------ */
 
+/* Returns whether the first word of a line is the options of a key in authorized_keys, such as `no-pty` or
+ * `from="...",restrict`, and not a list of hosts. */
+static bool has_key_options(struct str word)
+{
+    static const char *const flags[] = {
+        "agent-forwarding",  "cert-authority", "no-agent-forwarding", "no-pty",          "no-port-forwarding",
+        "no-touch-required", "no-user-rc",     "no-X11-forwarding",   "port-forwarding", "pty",
+        "restrict",          "user-rc",        "verify-required",     "X11-forwarding"};
+    if (word.n > 0 && word.p[0] == '|') /* a hashed name */
+        return false;
+    if (word.n > 0 && memchr(word.p, '=', word.n))
+        return true;
+    size_t n = 0;
+    while (n < word.n && word.p[n] != ',')
+        n++;
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (n == strlen(flags[i]) && strncasecmp(word.p, flags[i], n) == 0)
+            return true;
+    return false;
+}
+
 /* Checks that a line, without its newline, is blank, a comment, or `[@MARKER] HOSTS TYPE KEY`. */
 static bool is_known_hosts_line(const char *line, size_t n)
 {
@@ -77,15 +98,15 @@ static bool is_known_hosts_line(const char *line, size_t n)
         return true;
     struct str word = str_next_word(&rest);
     if (word.p[0] == '@')
-        str_next_word(&rest);
+        word = str_next_word(&rest);
     struct str type = str_next_word(&rest), key = str_next_word(&rest);
     bool is_key_type = false;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         is_key_type |= str_begins(type, types[i]);
-    return is_key_type && key.n > 0;
+    return is_key_type && key.n > 0 && !has_key_options(word);
 }
 
-/* Checks that the start of a file has only lines of known hosts. */
+/* Checks that the start of a file has only lines of known hosts, or no line. */
 static bool has_only_known_hosts(int fd)
 {
     char text[CHECKED_BYTES];
@@ -108,7 +129,7 @@ static bool has_only_known_hosts(int fd)
 /*
  * Checks a symbolic link or a file with several hard links before we append to it. Some users link
  * known_hosts to a file elsewhere, but an extracted archive may also contain such a link. So the file must
- * belong to this user and have only lines of known hosts.
+ * belong to this user and have only lines of known hosts. An empty file may be a new one of the user's.
  */
 static int check_linked(const char *path, struct stat *ret, struct err *err)
 {

@@ -280,7 +280,7 @@ static void read_address(const char *p, size_t n)
 }
 
 const struct cost_parser cost_answer_parsers[] = {
-    {"trackers' answers", answer_all, texts, 100, HTTP_ANSWER_MAX / 2},
+    {"job_read_flag of trackers' answers", answer_all, texts, 100, HTTP_ANSWER_MAX / 2},
     {"GitLab's package files", answer_package_files, package_files, 100, HTTP_ANSWER_MAX / 2},
     {"Redmine's members", answer_members, members, 100, HTTP_ANSWER_MAX / 2},
     {"Redmine's issues", answer_issue, issue_files, 100, HTTP_ANSWER_MAX / 2},

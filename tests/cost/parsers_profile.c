@@ -675,7 +675,7 @@ static void compare_fleet(const char *p, size_t n)
 
 const struct cost_parser cost_profile_parsers[] = {
     {"profile_parse", parse_and_free, profiles, 7, 8u << 20},
-    {"profile_scan", scan_profile, profiles, 2, 8u << 20},
+    {"profile_scan_feed", scan_profile, profiles, 2, 8u << 20},
     {"profile_write", write_profile, profiles, 9, 8u << 20},
     {"profile_merge", merge_profiles, profiles, 23, 4u << 20},
     {"profile_relabel", relabel_all, profiles, 3, 8u << 20},

@@ -6,97 +6,181 @@ bats_require_minimum_version 1.5.0
 setup() {
     tools=$(realpath "${BATS_TEST_DIRNAME}/../../tools")
     tree=$BATS_TEST_TMPDIR/tree
-    mkdir -p "$tree/base/data" "$tree/cli" "$tree/pprof" "$tree/tests/unit"
+    mkdir "$tree"
 }
 
-@test "check-json accepts jansson's readers in base/data/json.c and in tests" {
-    echo 'json_t *root = json_loadb(text, n, 0, NULL);' | tee "$tree/base/data/json.c" >"$tree/tests/unit/test_x.c"
-    echo 'return json_load_nothing(text);' >"$tree/cli/other.c"
-    run "$tools/check-json" "$tree"
-    echo "$output"
-    [[ $status == 0 && $output == *'ok 1 -'* && $output != *'not ok'* ]]
+# write_source FILE CODE: writes a file with a function that has this code, and its object. Lines of code before a line `---`
+# stand before the function. All functions are declared by their first call.
+write_source() {
+    mkdir -p "$tree/${1%/*}" "$tree/build/gcc/${1%/*}"
+    {
+        echo 'static char *path, *a, *b, *text; static int fd, n; static void *p, *e;'
+        [[ $2 != *---* ]] || echo "${2%---*}"
+        printf '%s\n' 'int function(void)' '{' "${2##*---}" 'return 0;' '}'
+    } >"$tree/$1"
+    cc -std=c17 -D_GNU_SOURCE -I"$tree" -w -c -o "$tree/build/gcc/${1%.c}.o" "$tree/$1"
 }
 
-@test "check-json fails on each of jansson's readers elsewhere" {
-    local reader
-    for reader in json_loads json_loadb json_loadf json_loadfd json_load_file json_load_callback; do
-        printf 'int x;\njson_t *root = %s(text, 0, NULL);\n' "$reader" >"$tree/cli/digest.c"
-        run "$tools/check-json" "$tree"
-        echo "$output"
-        [[ $status == 1 && $output == *'not ok 1 -'* && $output == *"./cli/digest.c:2:json_t *root = $reader("* ]]
+# define NAME...: adds an object that defines functions of the program.
+define() {
+    printf 'int %s(void) { return 0; }\n' "$@" | cc -c -o "$tree/build/gcc/own.o" -x c -
+}
+
+# assert_refused FILES 'NAME CODE'...: check-calls fails on each code, which is in a file of its own, and prints the name of the
+# function. FILES with a number is the name of a file.
+assert_refused() {
+    local i=0 files=$1 row
+    shift
+    rm -rf "${tree:?}"/*
+    for row; do write_source "${files/N/$((++i))}" "${row#* }"; done
+    run "$tools/check-calls" "$tree"
+    [[ $status == 1 && $output == *'not ok 1 -'* ]]
+    i=0
+    for row; do
+        grep -qE "^# ${files/N/$((++i))}: [1-9] of ${row%% *}, the table allows 0$" <<<"$output" || {
+            printf '%s\n' "accepted: ${row#* }" "$output"
+            return 1
+        }
     done
 }
 
-@test "check-json fails on a reader in a macro, in a pointer and beside the one in base/data/json.c" {
-    local bad
-    for bad in '#define L(x) json_load##x' '#define L(x) json_##x' '#define L json_loads' 'json_t *(*f)(const char *, size_t, json_error_t *) = json_loads;' \
-        $'#define L(x) \\\n    (json_loads((x), 0, NULL))' 'root = (json_loads)(text, 0, NULL);' 'void *f = dlsym(NULL, "json_loads");' \
-        'json_t *f(const char *, size_t, void *) __asm__("json_loads");'; do
-        printf '%s\n' "$bad" >"$tree/cli/digest.c"
-        run "$tools/check-json" "$tree"
-        echo "$bad: $output"
-        [[ $status == 1 && $output == *'not ok 1 -'*'# ./cli/digest.c:'* ]]
-    done
-    rm "$tree/cli/digest.c"
-    printf '%s\n' 'root = json_loadb(text, n, 0, NULL);' 'root = json_loadb(text, n, 0, NULL);' >"$tree/base/data/json.c"
-    run "$tools/check-json" "$tree"
-    [[ $status == 1 && $output == *'# ./base/data/json.c:2:'* ]]
-}
-
-@test "check-patterns accepts expressions with a budget" {
-    echo 'rc = pcre2_match(code, text, n, 0, 0, m, limits);' | tee "$tree/pprof/regex.c" >"$tree/tests/unit/test_x.c"
-    echo 'budget->left -= 1; pcre2_set_callout(c, f, r); x = PCRE2_AUTO_CALLOUT;' >>"$tree/pprof/regex.c"
-    echo 'if (regex_new(pattern, &budget, &r, NULL) < 0)' >"$tree/pprof/prune.c"
-    run "$tools/check-patterns" "$tree"
+@test "check-calls accepts the rows of its table, operations of base/dir.h, members and words in texts" {
+    write_source base/data/json.c 'json_loadb(text, n, 0, e);'
+    write_source base/file.c 'open(path, 0); stat(path, p);'
+    write_source bundle/gzfile.c 'file_open(path, e);'
+    write_source bundle/pack.c 'err_hint(e, "everything is kept in %s", workdir_path(p));'
+    write_source cli/text.c 'text = "unlink(path); json_loads(%s)"; json_object_get(p, "open"); /* rename(a, b) */'
+    write_source cli/members.c 'struct stat { int (*open)(char *), unlink; } stat; stat.open(path); stat.unlink = 1;'
+    write_source inventory/source.c 'pcre2_set_match_limit_8(p, 1000); pcre2_match_8(p, text); pcre2_match_data_free_8(p);'
+    write_source pprof/prune.c 'regex_budget_for_profile(p); regex_new(text, p, &p, e);'
+    write_source fetch/files.c 'dir_open(p, "a/b", e); dir_stat(p, path, e); file_join(path, "x"); file_base(path);'
+    write_source bundle/archive.c 'archive_write_header(p, e); archive_write_free(p);'
+    define err_hint dir_open dir_stat file_join file_base workdir_path file_open regex_budget_for_profile regex_new
+    run "$tools/check-calls" "$tree"
     echo "$output"
     [[ $status == 0 && $output != *'not ok'* ]]
 }
 
-@test "check-patterns fails on each matcher elsewhere, and on uncounted steps" {
-    local matcher
-    for matcher in pcre2_match pcre2_dfa_match pcre2_jit_match pcre2_substitute regexec regcomp; do
-        printf 'int x;\nint rc = %s(code, text);\n' "$matcher" >"$tree/cli/names.c"
-        run "$tools/check-patterns" "$tree"
-        echo "$output"
-        [[ $status == 1 && $output == *'not ok 1 -'* && $output == *"./cli/names.c:2:int rc = $matcher("* ]]
+@test "check-calls fails on every function of a library that opens a path or is unknown, and on those of base, keys, seal and gateway" {
+    local name rows=()
+    for name in open open64 openat openat64 openat2 creat fopen fopen64 freopen opendir scandir scandirat fts_open fts64_open nftw nftw64 \
+        stat lstat fstatat statx stat64 access faccessat truncate rename renameat renameat2 unlink unlinkat remove rmdir mkdir mkdirat \
+        mkfifo mknod link linkat symlink symlinkat chmod lchmod fchmodat chown lchown fchownat utimes utimensat mkdtemp mkstemp mkostemp64 \
+        realpath readlink canonicalize_file_name chdir chroot dlopen execv execvp execl execve posix_spawnp popen system syscall glob glob64 \
+        statvfs getxattr inotify_add_watch bind connect __open_2 __open64_2 __realpath_chk gzopen gzopen64 BIO_new_file \
+        SSL_CTX_load_verify_locations SSL_CTX_use_PrivateKey_file curl_mime_filedata libssh2_knownhost_writefile \
+        archive_read_open_filename archive_write_open_file archive_read_disk_open archive_write_disk_new json_dump_file unknown_function \
+        file_open file_read file_mkdirs file_exists atomic_file_new dir_open_user_path secret_read_line keyfile_inspect age_recipients_add_any \
+        age_recipients_add_file age_identities_add_file inventory_load agent_open certificate_read listener_new mux_connect workdir_path; do
+        rows+=("$name $name(path);")
     done
-    rm "$tree/cli/names.c"
-    echo 'rc = pcre2_match(code, text, n, 0, 0, m, limits);' >"$tree/pprof/regex.c"
-    run "$tools/check-patterns" "$tree"
-    echo "$output"
-    [[ $status == 1 && $output == *'not ok 2 -'* ]]
+    assert_refused 'fetch/N.c' "${rows[@]}"
 }
 
-@test "check-patterns fails on a second matcher, another matcher or a missing limit in a file that may match" {
-    local bad file limited='pcre2_set_match_limit(limits, 1000); int n = pcre2_match(code, text);'
-    mkdir -p "$tree/inventory" "$tree/proto"
-    for file in inventory/source.c proto/profile_text_match.c; do
-        echo "$limited" >"$tree/$file"
-        run "$tools/check-patterns" "$tree"
+@test "check-calls fails on each reader of jansson and each matcher, in every folder" {
+    local name rows=()
+    for name in json_loads json_loadb json_loadf json_loadfd json_load_file json_load_callback regexec regcomp re_search fnmatch dlsym dlvsym \
+        regex_budget_new regex_budget_for_profile pcre2_regexec pcre2_regcomp pcre2_{match,dfa_match,jit_match,substitute,set_match_limit}_8 \
+        pcre2_match_16 pcre2_match_32; do
+        rows+=("$name $name(text);")
+    done
+    assert_refused 'cli/N.c' "${rows[@]}"
+    assert_refused 'base/N.c' "${rows[@]}"
+}
+
+@test "check-calls fails on pointers, macros, names made of parts, and broken lines" {
+    assert_refused 'fetch/N.c' \
+        'fopen extern int fopen(); int (*opener)() = fopen; use(opener);' \
+        'unlink extern int unlink(); walk(p, unlink);' \
+        'mkdir extern int mkdir(); struct { int (*make)(); } x = {.make = &mkdir}; use(&x);' \
+        $'file_open extern int file_open();\nint (*const doors[])() = {file_open};\n---' \
+        'openat extern int openat(), look(); p = n ? openat : look;' \
+        'open extern int open(); (open)(path, 0);' \
+        $'open #define O open\n---O(path, 0);' \
+        $'rename #define R(a, b) \\\n    do { \\\n        rename(a, b); \\\n    } while (0)\n---R(a, b);' \
+        $'open #define O(x) op##x\n---O(en)(path, 0);' \
+        $'json_loads #define L(x) json_load##x\n---L(s)(text);' \
+        $'json_loads %:define L(x) json_lo%:%:x\n---L(ads)(text);' \
+        $'json_loads json_lo\\\nads(text);' \
+        $'json_loads text = "a \\\n// b"; json_loads(text);' \
+        $'open text = "a \\\n/* b"; open(path, 0);' \
+        $'json_loads extern int json_loads(); int (*reader)() =\n#ifdef __linux__\n json_loads;\n#else\n 0;\n#endif\nuse(reader);' \
+        $'pcre2_match_8 extern int pcre2_match_8();\np =\n#ifndef JIT\n pcre2_match_8;\n#endif' \
+        $'fopen extern int fopen();\nint (*doors[])() = {\n#ifndef L\n fopen,\n#endif\n};\nuse(doors);' \
+        'json_loads extern int json_loads(); p = __extension__ json_loads;' \
+        'open typedef int door(); extern door open; use(open);' \
+        $'open int o() __asm__("open");\n---o(path, 0);' \
+        $'open fd = open\n    (path, 0);' \
+        'open fd = open/* here */(path, 0);' \
+        'open message_print("/* %s", "\""); fd = open(path, 0); /* */' \
+        'unlink if (n) unlink(path); else file_x(workdir_path(p));'
+}
+
+@test "check-calls fails on code of headers" {
+    mkdir -p "$tree/bundle"
+    echo 'static inline int shown(char *path) { return open(path, 0); }' >"$tree/bundle/header.h"
+    write_source capture/new.c $'#include "bundle/header.h"\n---shown(path);'
+    run "$tools/check-calls" "$tree"
+    echo "$output"
+    [[ $status == 1 && $output == *'# capture/new.c: 1 of open, the table allows 0'* ]]
+}
+
+@test "check-calls fails on an option of libcurl that names a file" {
+    local name rows=()
+    for name in CAINFO CAPATH CRLFILE SSLCERT SSLKEY COOKIEJAR COOKIEFILE NETRC_FILE SSH_PRIVATE_KEYFILE PROXY_CAINFO ALTSVC HSTS \
+        UNIX_SOCKET_PATH PINNEDPUBLICKEY; do
+        rows+=("CURLOPT_$name #include <curl/curl.h>"$'\n'"---curl_easy_setopt(e, CURLOPT_$name, path);")
+    done
+    rows+=($'CURLOPT_CAINFO #include <curl/curl.h>\n#define SET(e, o, v) curl_easy_setopt(e, CURLOPT_##o, v)\n---SET(e, CAINFO, path);'
+        $'CURLOPT_CAINFO #include <curl/curl.h>\n---curl_easy_setopt(e, CURLOPT_CA\\\nINFO, path);')
+    assert_refused 'http/N.c' "${rows[@]}"
+}
+
+@test "check-calls fails on one call more than a row of its table allows, and on one less" {
+    local row file call name
+    for row in 'cli/hosts/target.c stat(path, p);' 'bundle/gzfile.c file_open(path, e);' 'base/data/json.c json_loadb(text, n, 0, e);' \
+        'bundle/pack.c workdir_path(p);' 'inventory/filter.c fnmatch(a, b, 0);' 'pprof/prune.c regex_budget_for_profile(p);'; do
+        file=${row%% *} call=${row#* }
+        name=${call%%(*}
+        write_source "$file" "$call"
+        define file_open workdir_path regex_budget_for_profile
+        run "$tools/check-calls" "$tree"
         [[ $status == 0 ]]
-        for bad in 'pcre2_match(re, p, 1, 0, 0, d, NULL);' 'regexec(&r, text, 0, NULL, 0);' 'fnmatch(a, b, 0);' '#define M pcre2_match' \
-            'f = &pcre2_match;' '#define M(x) pcre2_##x'; do
-            printf '%s\n' "$limited" "$bad" >"$tree/$file"
-            run "$tools/check-patterns" "$tree"
-            echo "$bad: $output"
-            [[ $status == 1 && $output == *'not ok 1 -'*"# ./$file:2:"* ]]
-        done
-        echo 'int n = pcre2_match(code, text);' >"$tree/$file"
-        run "$tools/check-patterns" "$tree"
+        write_source "$file" "$call $call"
+        run "$tools/check-calls" "$tree"
         echo "$output"
-        [[ $status == 1 && $output == *"# $file: the row allows 1 of pcre2_set_match_limit, the file has 0"* ]]
+        [[ $status == 1 && $output == *'not ok 1 -'*"# $file: 2 of $name, the table allows 1"* ]]
+        write_source "$file" ''
+        run "$tools/check-calls" "$tree"
+        echo "$output"
+        [[ $status == 1 && $output == *'not ok 1 -'*"# $file: 0 of $name, the table allows 1"* ]]
         rm "$tree/$file"
     done
+    write_source inventory/source.c 'pcre2_match_8(p, text);'
+    run "$tools/check-calls" "$tree"
+    [[ $status == 1 && $output == *'# inventory/source.c: 0 of pcre2_set_match_limit_8, the table allows 1'* ]]
 }
 
-@test "check-patterns fails on fnmatch and on budgets of any size elsewhere" {
-    local bad
-    for bad in 'if (fnmatch(pattern, profile_str(p, i).p, 0) == 0)' 'match = fnmatch;' 'b = regex_budget_new(UINT64_MAX);' '#define B regex_budget_new'; do
-        printf '%s\n' "$bad" >"$tree/pprof/names.c"
-        run "$tools/check-patterns" "$tree"
-        echo "$bad: $output"
-        [[ $status == 1 && $output == *'not ok 1 -'*'# ./pprof/names.c:1:'* ]]
-    done
+@test "check-calls fails on AT_FDCWD, on assembly, and on matches whose steps are not counted" {
+    write_source base/file.c '#define AT_FDCWD -100
+        linkat(AT_FDCWD, a, AT_FDCWD, b, 0);'
+    write_source base/wire.c '__asm__ volatile("syscall");'
+    write_source pprof/regex.c 'pcre2_match_8(p, text); pcre2_set_callout_8(p); pcre2_set_match_limit_8(p, 1); pcre2_set_match_limit_8(p, 2);'
+    run "$tools/check-calls" "$tree"
+    echo "$output"
+    [[ $status == 1 && $output == *'ok 1 -'*'not ok 2 -'*'# base/file.c:'*'# base/wire.c:'*'not ok 3 -'* && $output != *'not ok 1'* ]]
+    rm "$tree"/*/*.c
+    write_source base/dir.c '#define AT_FDCWD -100
+        linkat(AT_FDCWD, a, AT_FDCWD, b, 0);'
+    run "$tools/check-calls" "$tree"
+    [[ $status == 0 ]]
+}
+
+@test "check-calls fails without the objects of the build" {
+    write_source fetch/one.c ''
+    rm "$tree/build/gcc/fetch/one.o"
+    run "$tools/check-calls" "$tree"
+    [[ $status != 0 ]]
 }
 
 # compiles STATEMENT: compiles a function with this statement.
@@ -115,157 +199,6 @@ compiles() {
         run compiles "$bad"
         echo "$bad: $output"
         [[ $status == 1 && $output =~ 'incomplete type'|'undefined type'|'storage size' ]]
-    done
-}
-
-@test "check-patterns fails on wrapped calls and matchers of one width" {
-    local bad
-    for bad in 'rc = pcre2_match_8(code, text);' 'rc = pcre2_dfa_match_16(code, text);' $'rc = pcre2_match\n    (code, text);' \
-        'match = pcre2_jit_match;' 'regexec (&r, text, 0, NULL, 0);'; do
-        printf '%s\n' "$bad" >"$tree/cli/names.c"
-        run "$tools/check-patterns" "$tree"
-        echo "$bad: $output"
-        [[ $status == 1 && $output == *'not ok 1 -'*'# ./cli/names.c:'* && $output != *'not ok 2'* ]]
-    done
-    cat >"$tree/cli/names.c" <<'C'
-/* pcre2_match(code) in words, 'as here */
-static const char *words = "pcre2_match(code); fnmatch(a, b, 0)";
-if (regex_new(pattern, j->budget, &r, NULL) < 0 || t->regexec(t) || (*t).fnmatch)
-    pcre2_match_data_free(t->match);
-struct regexec *regex = x.pcre2_match;
-C
-    run "$tools/check-patterns" "$tree"
-    echo "$output"
-    [[ $status == 0 && $output != *'not ok'* ]]
-}
-
-@test "check-paths accepts messages, the rows of its table and paths relative to a descriptor" {
-    mkdir -p "$tree/fetch" "$tree/bundle"
-    cat >"$tree/cli/capture.c" <<'C'
-static int say(struct run *r, struct err *err)
-{
-    err_hint(err, "everything collected is in %s: make room, then `%s`", workdir_path(r->work),
-             resume_line(r->capture, workdir_path(r->work), &line));
-    message_print("%s stays as it was", c->bundle ? c->bundle : workdir_path(r->work));
-    return dir_open(workdir_files(r->work), "a/b", err) + t->type->open(t);
-}
-C
-    echo 'fd = file_open(path, err);' >"$tree/bundle/gzfile.c"
-    cat >"$tree/cli/create.h" <<'C'
-/* open(2) and workdir_path(w) are named in comments; so is "unlink(" */
-#include <fcntl.h> // rename(a, b)
-static const char *words = "open(path); { unlinkat(";
-int fd_of = dir_open (below, path, err), n = files.open(path), m = files->stat(path);
-C
-    run timeout 20 "$tools/check-paths" "$tree"
-    echo "$output"
-    [[ $status == 0 && $output != *'not ok'* ]]
-}
-
-@test "check-paths fails on a work directory's path outside a message, and on a file opened by its path" {
-    local bad
-    mkdir -p "$tree/fetch" "$tree/bundle"
-    for bad in 'char *path = file_join(workdir_path(w), "x");' 'dir = workdir_path(w);' $'rc = look(a,\n   workdir_path(w));' \
-        'if (talked) go(workdir_path(w)); message_print("x");' 'if (err_set(err, KIND, "x") < 0 || file_x(workdir_path(w)))' \
-        'message_print("%s", file_x(workdir_path(w)));' $'go\n    (workdir_path\n   (w));' 'x = message_print("a;") + go((workdir_path(w)));'; do
-        printf 'int x;\n%s\n' "$bad" >"$tree/bundle/pack.c"
-        run timeout 20 "$tools/check-paths" "$tree"
-        echo "$bad: $output"
-        [[ $status == 1 && $output == *'not ok 1 -'*'# bundle/pack.c:'* ]]
-    done
-    echo >"$tree/bundle/pack.c"
-    for bad in 'fd = open(path, O_RDONLY);' 'if (lstat(path, &st) == 0)' 'rename(a, b);' 'return file_read(path, &b, err);' \
-        'FILE *f = fopen(path, "r");' 'unlink(path);' 'if (!atomic_file_new(path, &d, err))' 'fd = dir_open_user_path(path, err);' \
-        'rc = archive_read_open_filename(a, path, 512);' 'archive_write_open_file(a, path);'; do
-        printf 'int x;\n%s\n' "$bad" >"$tree/fetch/recovered.c"
-        run timeout 20 "$tools/check-paths" "$tree"
-        echo "$bad: $output"
-        [[ $status == 1 && $output == *'not ok 2 -'*'# fetch/recovered.c:2:'* ]]
-    done
-    echo >"$tree/fetch/recovered.c"
-    printf 'struct workdir *w;\nfd = file_open(path, err);\n' >"$tree/cli/capture.c"
-    run timeout 20 "$tools/check-paths" "$tree"
-    echo "$output"
-    [[ $status == 1 && $output == *'not ok 2 -'*'# cli/capture.c:2:'* ]]
-}
-
-@test "check-paths fails on a function pointer to an opening function, on a macro with one, and on AT_FDCWD" {
-    local bad
-    mkdir -p "$tree/fetch"
-    for bad in 'FILE *(*opener)(const char *, const char *) = fopen;' 'walk(tree, unlink, NULL);' 'struct x x = {.make = &mkdir};' \
-        $'const struct door d = {file_open,\n    file_read};' 'f = deep ? openat : look;' 'int (*o)(const char *, int, ...) = open;' \
-        'look(stat, path);' 'typeof(stat) *s;' 'fd = (open)(path, 0);' 'return open;' '#define O open' '#define S(p) stat((p), &st)' \
-        $'#define R(a, b) \\\n    do { \\\n        rename(a, b); \\\n    } while (0)' '#define O(x) op##x' 'int o(const char *, int, ...) __asm__("open");'; do
-        printf 'int x;\n%s\n' "$bad" >"$tree/fetch/recovered.c"
-        run timeout 20 "$tools/check-paths" "$tree"
-        echo "$bad: $output"
-        [[ $status == 1 && $output == *'not ok 2 -'*'# fetch/recovered.c:'* ]]
-    done
-    for bad in 'const char *(*f)(const struct workdir *) = workdir_path;' '#define W workdir_path'; do
-        printf 'int x;\n%s\n' "$bad" >"$tree/fetch/recovered.c"
-        run timeout 20 "$tools/check-paths" "$tree"
-        echo "$bad: $output"
-        [[ $status == 1 && $output == *'not ok 1 -'*'# fetch/recovered.c:2:'* ]]
-    done
-    echo >"$tree/fetch/recovered.c"
-    echo 'int here = AT_FDCWD;' >"$tree/base/file.c"
-    run timeout 20 "$tools/check-paths" "$tree"
-    echo "$output"
-    [[ $status == 1 && $output == *'not ok 3 -'*'# base/file.c:1:'* && $output != *'not ok 2'* ]]
-    mv "$tree/base/file.c" "$tree/base/dir.c"
-    run timeout 20 "$tools/check-paths" "$tree"
-    [[ $status == 0 ]]
-    rm "$tree/base/dir.c"
-}
-
-@test "check-paths fails on one mention more than a row of its table allows, and on one less" {
-    local row file call
-    mkdir -p "$tree/cli/hosts" "$tree/bundle"
-    for row in 'cli/hosts/target.c stat(path, &st);' 'bundle/gzfile.c file_open(path, err);' 'cli/main.c open(path, 0);'; do
-        file=${row%% *} call=${row#* }
-        printf '%s\n' "$call" >"$tree/$file"
-        run timeout 20 "$tools/check-paths" "$tree"
-        [[ $status == 0 ]]
-        printf '%s\n' "$call" "$call" >"$tree/$file"
-        run timeout 20 "$tools/check-paths" "$tree"
-        echo "$output"
-        [[ $status == 1 && $output == *'not ok 2 -'*"# $file:2:$call"* ]]
-        echo >"$tree/$file"
-        run timeout 20 "$tools/check-paths" "$tree"
-        echo "$output"
-        [[ $status == 1 && $output == *'not ok 2 -'*"# $file: the row allows 1 of ${call%%(*}, the file has 0"* ]]
-        rm "$tree/$file"
-    done
-}
-
-@test "check-paths fails on other forms of a call: at a descriptor, 64 bits, exec, wrapped; in headers, handoff/ and cli/" {
-    local bad file
-    mkdir -p "$tree/fetch" "$tree/capture" "$tree/bundle" "$tree/handoff"
-    for bad in 'fd = openat(AT_FDCWD, path, O_RDONLY);' 'fd = openat(-100, path, O_RDONLY);' 'unlinkat(fd, path, 0);' \
-        'if (renameat(AT_FDCWD, a, AT_FDCWD, b) < 0)' 'renameat2(fd, a, fd, b, 0);' 'linkat(AT_FDCWD, a, AT_FDCWD, b, 0);' \
-        'return chdir(path);' 'fd = open64(path, 0);' 'f = fopen64(path, "r");' 'execv(path, argv);' 'execvp(path, argv);' \
-        'execl(path, "x", NULL);' 'fd = openat2(-100, path, &how, sizeof how);' 'fstatat(AT_FDCWD, path, &st, 0);' \
-        'mkdirat(AT_FDCWD, path, 0700);' $'fd = open\n    (path, O_RDONLY);' 'fd = open (path, O_RDONLY);' \
-        'z = gzopen(path, "rb");' 'json_dump_file(root, path, 0);' 'b = BIO_new_file(path, "r");' 'fd = syscall(SYS_open, path, 0);' \
-        'glob(pattern, 0, NULL, &found);' 'statvfs(path, &room);' 'n = getxattr(path, name, p, n);' \
-        'inotify_add_watch(fd, path, mask);' 'bind(fd, (struct sockaddr *)&address, sizeof address);' \
-        'fd = open/* here */(path, 0);' 'message_print("/* %s", "\""); fd = open(path, 0); /* */' 'x = a >open(path, 0);'; do
-        printf 'int x;\n%s\n' "$bad" >"$tree/fetch/recovered.c"
-        run timeout 20 "$tools/check-paths" "$tree"
-        echo "$bad: $output"
-        [[ $status == 1 && $output == *'not ok 2 -'*'# fetch/recovered.c:2:'* ]]
-    done
-    echo >"$tree/fetch/recovered.c"
-    for file in bundle/bundle.h fetch/fetch.h capture/record.h handoff/cargo_of_two.c handoff/handoff.h cli/knows_no_work_directory.c; do
-        printf 'int x;\nfd = open(path, O_RDONLY);\n' >"$tree/$file"
-        run timeout 20 "$tools/check-paths" "$tree"
-        echo "$file: $output"
-        [[ $status == 1 && $output == *'not ok 2 -'*"# $file:2:"* ]]
-        printf 'int x;\nfile_x(workdir_path(w));\n' >"$tree/$file"
-        run timeout 20 "$tools/check-paths" "$tree"
-        echo "$file: $output"
-        [[ $status == 1 && $output == *'not ok 1 -'*"# $file:2:"* ]]
-        rm "$tree/$file"
     done
 }
 
@@ -308,6 +241,28 @@ C
     echo 'const char *name(void) { return "a"; }' >keys/a.c
     cc -fPIC -c -o keys/a.o keys/a.c
     "$tools/check-globals" .
+}
+
+@test "the cost of parsers: a parser fails that no row names, and one that the linker has removed, and the parts of a parser without a row" {
+    mkdir "$tree/cost"
+    cp "$tools/../tests/cost/unreached" "$tree/cost/"
+    echo 'int index_parse(void) { return 1; } int age_header_parse(void) { return 2; } int age_stanza_parse(void) { return 3; }' >"$tree/all.c"
+    cc -c -o "$tree/all" "$tree/all.c"
+    unreached() { run "$tree/cost/unreached" "$tree/program" "$tree/all"; }
+    printf '    {"%s", read, inputs, 2, 0},\n' index_parse 'age_header_parse of keys' >"$tree/cost/parsers_text.c"
+    cp "$tree/all" "$tree/program"
+    unreached
+    [[ $output != *'no row'* ]]
+    objcopy --strip-symbol=index_parse "$tree/all" "$tree/program"
+    unreached
+    [[ $output == *'# index_parse: no row measures it'* && $output != *'_header'* ]]
+    cp "$tree/all" "$tree/program"
+    sed -i /index_parse/d "$tree/cost/parsers_text.c"
+    unreached
+    [[ $output == *'# index_parse: no row measures it'* && $output != *'_stanza'* ]]
+    : >"$tree/cost/parsers_text.c"
+    unreached
+    [[ $output == *'# age_header_parse: no row measures it'*'# age_stanza_parse: no row measures it'* ]]
 }
 
 @test "check-layers fails on a function with more than five parameters, and on one that its list need not have" {

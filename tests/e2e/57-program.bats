@@ -68,6 +68,38 @@ setup() {
     assert_equal "$status" 143
 }
 
+# as_user COMMAND...: replaces this process by the command, under an ordinary user.
+as_user() {
+    if ((EUID == 0)); then
+        exec setpriv --reuid 65534 --regid 65534 --clear-groups -- "$@"
+    else
+        exec "$@"
+    fi
+}
+
+@test "no core dump, and no other process may attach" {
+    local pid other
+    mkfifo pipe
+    exec 7<"$profgrab_program" # the user may not be able to enter the directory of the program
+    (TMPDIR=/tmp as_user /proc/self/fd/7 pprof -top -) <pipe 3>&- &
+    pid=$!
+    exec 9>pipe
+    (as_user sleep 60) 3>&- 7>&- 9>&- &
+    other=$!
+    wait_for grep -q sleep "/proc/$other/comm"
+    wait_for grep -q '^Max core file size *0 *0 ' "/proc/$pid/limits"
+    if ! is_sanitized; then
+        # The kernel lets a process read the environment of another one if it may also attach to it.
+        run bash -c "$(declare -f as_user); as_user cat /proc/$pid/environ"
+        assert_equal "$status: $output" "1: cat: /proc/$pid/environ: Permission denied"
+        run bash -c "$(declare -f as_user); as_user cat /proc/$other/environ"
+        assert_equal "$status" 0
+    fi
+    exec 9>&-
+    wait "$pid" || :
+    kill "$other"
+}
+
 @test "every command that prints ends silently with exit code 141 if the reader of standard output has ended" {
     local command
     profgrab bundle create -o all.tar.gz heap.pb.gz stacks

@@ -467,12 +467,15 @@ SCRIPT
 
 @test "no decrypted data is written to a disk" {
     strace -o /dev/null true 2>/dev/null || skip 'strace cannot trace here'
-    local before command
+    local before command files
     before=$(find . "$TMPDIR" "$XDG_RUNTIME_DIR" "$HOME" | sort)
     for command in 'pprof -top -identity' 'report -o - -i' 'report --text -i' 'report --markdown -i' \
-        'bundle list -i' 'bundle verify -i'; do
+        'bundle list -i' 'bundle verify -i' 'goroutines -i' 'goroutines --json -i' 'diff -top -identity'; do
+        files=(new.tar.gz.age)
+        [[ $command != pprof* ]] || files=(one.tar.gz.age)
+        [[ $command != diff* ]] || files+=(new.tar.gz.age)
         # shellcheck disable=SC2086 # several words
-        run strace -f -e trace=openat,open,creat,openat2 -o "$RIG_DIR/calls" "$profgrab_program" $command "$RIG_DIR/key" one.tar.gz.age
+        run strace -f -e trace=openat,open,creat,openat2 -o "$RIG_DIR/calls" "$profgrab_program" $command "$RIG_DIR/key" "${files[@]}"
         assert_status 0
         assert_equal "$(grep -E 'O_(WRONLY|RDWR|CREAT|TMPFILE)' "$RIG_DIR/calls" | grep -v '/dev/\(null\|tty\)')" ''
         assert_equal "$(find . "$TMPDIR" "$XDG_RUNTIME_DIR" "$HOME" | sort)" "$before"

@@ -287,6 +287,7 @@ replace() { # PATH link|relative|hard|fifo|socket|device|foreign|open
     kill -TERM "$(pgrep -P "$pid")"
     ! wait "$pid" || fail 'the run continued' "$(cat log)"
     grep -q 'place/b.partial/file-05 is a symbolic link, and profgrab follows no links in this directory' log || fail "$(cat log)"
+    grep -q 'hint: everything collected is in place/b.partial: correct this, then `profgrab resume' log || fail "$(cat log)"
     assert_confined
 }
 
@@ -320,12 +321,13 @@ replace() { # PATH link|relative|hard|fifo|socket|device|foreign|open
     [[ -s place/b.tar.gz ]]
 }
 
-@test "report -o, bundle create -o and bundle encrypt do not follow, replace or wait for an existing name" {
+@test "report -o, bundle create -o, bundle encrypt and bundle decrypt do not follow, replace or wait for an existing name" {
     local kind out
     cp "$RIG_DIR/capture/b.tar.gz" in.tar.gz
     ssh-keygen -q -t ed25519 -N '' -f key
+    "$profgrab_program" bundle encrypt --encrypt-to key.pub -o in.age in.tar.gz
     for kind in link dangling fifo hard; do
-        for out in r.html n.tar.gz e.age; do
+        for out in r.html n.tar.gz e.age d.tar.gz; do
             make_fresh
             if [[ $kind == dangling ]]; then
                 ln -s "$PWD/outside/new" "place/$out"
@@ -338,10 +340,41 @@ replace() { # PATH link|relative|hard|fifo|socket|device|foreign|open
             r.html) run_traced report -o place/r.html in.tar.gz ;;
             n.tar.gz) run_traced bundle create -o place/n.tar.gz key.pub ;;
             e.age) run_traced bundle encrypt --encrypt-to key.pub -o place/e.age in.tar.gz ;;
+            d.tar.gz) run_traced bundle decrypt -i key -o place/d.tar.gz in.age ;;
             esac
             ((status != 0)) || fail_run "$out $kind: it was made"
             assert_stderr_has "place/$out exists already"
             assert_confined
+        done
+    done
+}
+
+# pprof writes into a FIFO: it is not tested here because it waits for a reader.
+@test "pprof -output and merge --force replace links and change nothing else" {
+    local kind out
+    cp "$BASE/b.partial/$SERVICE/heap.pb.gz" heap.pb.gz
+    for kind in link dangling hard; do
+        for out in report merged.pb.gz; do
+            make_fresh
+            if [[ $kind == dangling ]]; then
+                ln -s "$PWD/outside/new" "place/$out"
+            else
+                echo x >"place/$out"
+                replace "place/$out" "$kind"
+            fi
+            before=$(snapshot outside)
+            case $out in
+            report) run_traced pprof -top -output place/report heap.pb.gz ;;
+            merged.pb.gz)
+                run_traced merge -o place/merged.pb.gz heap.pb.gz
+                ((status != 0)) || fail_run "$kind: it was replaced without --force"
+                assert_confined
+                run_traced merge --force -o place/merged.pb.gz heap.pb.gz
+                ;;
+            esac
+            assert_status 0
+            assert_confined
+            [[ -s place/$out && ! -L place/$out && ! -e outside/new ]]
         done
     done
 }
@@ -434,8 +467,7 @@ YAML
 
 # ---- known hosts ------------------------------------------------------------------------------------------------
 
-@test "--accept-new does not change known hosts that are a link, a FIFO or a second name of another file" {
-    local kind known=$PWD/place/known
+known_hosts_config() { # FILE
     cat >config <<EOF
 Host mine
     HostName 127.0.0.1
@@ -445,9 +477,15 @@ Host mine
     IdentitiesOnly yes
     IdentityAgent none
     GlobalKnownHostsFile /dev/null
-    UserKnownHostsFile $known
+    UserKnownHostsFile $1
 EOF
-    accept() { run_traced check --ssh-config "$PWD/config" --via libssh2 --accept-new --host mine --port "$RIG_PORT_rude"; }
+}
+
+accept() { run_traced check --ssh-config "$PWD/config" --via libssh2 --accept-new --host mine --port "$RIG_PORT_rude"; }
+
+@test "--accept-new does not change known hosts that are a link, a FIFO or a second name of another file" {
+    local kind known=$PWD/place/known
+    known_hosts_config "$known"
     for kind in link relative hard dangling fifo; do
         make_fresh
         rm -rf place/b.partial
@@ -473,18 +511,58 @@ EOF
             assert_stdout_has 'new, not written down: '
         fi
     done
-    # profgrab follows a link to the user's own known hosts in another place, as ssh does.
+    # Neither through a link to authorized_keys, with or without options.
+    for kind in '' 'no-pty ' 'from="10.0.0.1",restrict '; do
+        make_fresh
+        rm -rf place/b.partial
+        echo "$kind$(cat "$RIG_KEY.pub")" >"$known"
+        replace "$known" link
+        accept
+        assert_status 0
+        assert_stdout_has 'new, not written down: '
+        assert_confined --reads
+    done
+    # profgrab follows a link to the user's own known hosts in another place, as ssh does. The file may be empty.
+    for kind in '' '# known hosts' '|1|c2FsdA==|aGFzaA== ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA'; do
+        make_fresh
+        rm -rf place/b.partial elsewhere
+        mkdir elsewhere
+        printf '%s' "$kind" >elsewhere/known
+        ln -s "$PWD/elsewhere/known" "$known"
+        before=$(snapshot outside)
+        accept
+        assert_status 0
+        assert_confined --may-change elsewhere
+        grep -q ' ssh-' elsewhere/known
+        [[ -L $known ]]
+    done
+}
+
+@test "--accept-new creates known hosts in a linked directory, not through a dangling link" {
+    local kind
+    known_hosts_config "$PWD/place/ssh/known"
+    for kind in fifo file dangling; do
+        make_fresh
+        rm -rf place/b.partial
+        case $kind in
+        fifo) mkfifo place/ssh ;;
+        file) echo x >place/ssh ;;
+        dangling) ln -s "$PWD/outside/new" place/ssh ;;
+        esac
+        accept
+        assert_status 0
+        assert_stdout_has "new, not written down: cannot use the directory $PWD/place/ssh: "
+        assert_confined
+        [[ ! -e outside/new ]]
+    done
     make_fresh
     rm -rf place/b.partial elsewhere
-    mkdir elsewhere
-    : >elsewhere/known
-    ln -s "$PWD/elsewhere/known" "$known"
-    before=$(snapshot outside)
+    mkdir -m 700 elsewhere
+    ln -s "$PWD/elsewhere" place/ssh
     accept
     assert_status 0
     assert_confined --may-change elsewhere
-    grep -q ssh- elsewhere/known
-    [[ -L $known ]]
+    grep -q ' ssh-' elsewhere/known
 }
 
 @test "bundle create copies hard links of the user's own directory, and refuses those that others may have made" {

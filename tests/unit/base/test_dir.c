@@ -196,6 +196,32 @@ static void no_operation_follows_a_link_in_the_middle_of_a_path(void **state)
     }
 }
 
+/* A struct dir that stands for the working directory (AT_FDCWD) or for no directory is refused. */
+static void only_an_open_directory_is_used(void **state)
+{
+    static const int fds[] = {AT_FDCWD, -1};
+    char *before = getcwd(NULL, 0);
+    assert_non_null(before);
+    assert_int_equal(chdir(*state), 0);
+    assert_int_equal(mkdir("sub", 0700), 0);
+    free(scratch_file(*state, "sub/own", "own", 3));
+    free(scratch_file(*state, "own", "own", 3));
+    for (size_t i = 0; i < OPERATIONS; i++)
+        for (size_t k = 0; k < 2; k++) {
+            struct err err = ERR_INIT;
+            struct dir dir = {.fd = fds[k]};
+            assert_int_equal(operations[i].run(&dir, "own", &err), -1);
+            assert_int_equal(operations[i].run(&dir, "sub/own", &err), -1);
+            assert_int_equal(operations[i].run(&dir, "new", &err), -1);
+            assert_int_equal(dir_create_nameless(&dir, &err), -1);
+        }
+    assert_int_equal(scratch_count(*state), 2);
+    assert_file_is("own", "own");
+    assert_file_is("sub/own", "own");
+    assert_int_equal(chdir(before), 0);
+    free(before);
+}
+
 /* A link as the last component is not followed: the call fails or operates on the link. */
 static void a_link_at_the_end_is_not_followed(void **state)
 {
@@ -546,6 +572,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCRATCH(no_operation_follows_a_link_in_the_middle_of_a_path),
         SCRATCH(a_link_at_the_end_is_not_followed),
+        SCRATCH(only_an_open_directory_is_used),
         SCRATCH(absolute_and_parent_paths_are_refused),
         SCRATCH(only_regular_files_are_opened),
         SCRATCH(written_files_are_private_under_every_umask),

@@ -1,4 +1,4 @@
-/* The comparison of a bundle's profiles, independent of the page's limit. */
+/* The comparison of a bundle's profiles, independent of the page's limit, and children that draw pages. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -12,6 +12,7 @@
 
 #include "page/builder_compare.h"
 #include "tests/unit/profile_stacks.h"
+#include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"
@@ -220,9 +221,69 @@ static void a_copy_leaves_out_a_file_that_kills_the_child(void **state)
     manifest_free(manifest);
 }
 
+/* ---- time ---------------------------------------------------------------------------------------------- */
+
+static bool children_are_idle;
+
+static int wait_for_ever(void *ctx, struct buf *ret, struct err *err)
+{
+    (void)ctx, (void)ret, (void)err;
+    while (pause() < 0)
+        ;
+    return 0;
+}
+
+/* If children_are_idle, the child uses no processor time and never ends, and its limit of wall time is 50 ms,
+ * if it has one. */
+int __real_proc_run_confined(proc_confined_fn *run, void *ctx, const struct proc_fork_limits *limits,
+                             struct buf *ret, struct err *err);
+int __wrap_proc_run_confined(proc_confined_fn *run, void *ctx, const struct proc_fork_limits *limits,
+                             struct buf *ret, struct err *err);
+int __wrap_proc_run_confined(proc_confined_fn *run, void *ctx, const struct proc_fork_limits *limits,
+                             struct buf *ret, struct err *err)
+{
+    if (!children_are_idle)
+        return __real_proc_run_confined(run, ctx, limits, ret, err);
+    struct proc_fork_limits shorter = *limits;
+    assert_true(limits->wall_ms > 0 && limits->wall_ms <= CONFINED_TIME_MS);
+    shorter.wall_ms = 50;
+    return __real_proc_run_confined(wait_for_ever, NULL, &shorter, ret, err);
+}
+
+static void an_idle_child_ends_at_its_limit(void **state)
+{
+    static const char manifest[] =
+        HEAD "\"name\":\"b\",\"tool\":{},\"collector\":{},\"files\":[],\"hosts\":[]}";
+    const struct bundle_preview preview = {
+        .manifest = STR(manifest), .bytes = 1, .cancel_fd = -1, .fd = -1, .visit = visit_deadly};
+    struct err err = ERR_INIT;
+    struct workdir *w = NULL;
+    struct manifest *m = NULL;
+    struct confined_budget budget;
+    FILE *spool = tmpfile();
+    assert_non_null(spool);
+    children_are_idle = true;
+    assert_int_equal(page_build_copy(&preview, fileno(spool), &err), -1);
+    assert_int_equal(err.kind, ERR_LIMIT);
+
+    err = (struct err)ERR_INIT;
+    assert_ok(workdir_new(*state, "h", 0, &w, &err), &err);
+    assert_ok(manifest_load(manifest, sizeof manifest - 1, &m, &err), &err);
+    confined_budget_init(1, &budget);
+    assert_int_equal(page_build_workdir(m, w, &budget, -1, &err), -1);
+    assert_int_equal(err.kind, ERR_LIMIT);
+    assert_false(dir_exists(workdir_files(w), BUNDLE_REPORT));
+    children_are_idle = false;
+    manifest_free(m);
+    workdir_remove(w);
+    workdir_free(w);
+    fclose(spool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(an_idle_child_ends_at_its_limit, scratch_setup, scratch_teardown),
         cmocka_unit_test(a_copy_leaves_out_a_file_that_kills_the_child),
         cmocka_unit_test(a_full_page_has_both_sides),
         cmocka_unit_test(snapshots_of_a_pair_are_ordered_by_time),

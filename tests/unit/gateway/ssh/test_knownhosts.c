@@ -714,6 +714,48 @@ static void links_and_fifos_are_not_written(void **state)
         free(all[i]);
 }
 
+/* Which files may be known hosts behind a link, by their lines. */
+static void only_known_hosts_are_written_through_a_link(void **state)
+{
+#define KEY " ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA\n"
+    static const struct {
+        const char *text;
+        bool accepted;
+    } files[] = {
+        {"", true},
+        {"# hosts\n\n  # more\n", true},
+        {"alpha,10.0.0.1" KEY "|1|c2FsdA==|aGFzaA==" KEY "@revoked [b]:22" KEY "@cert-authority *.x" KEY,
+         true},
+        {"# hosts\nno-pty.example" KEY, true},
+        {"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA me@here\n", false},
+        {"alpha" KEY "no-pty" KEY, false},
+        {"restrict,pty" KEY, false},
+        {"No-X11-Forwarding" KEY, false},
+        {"cert-authority" KEY, false},
+        {"from=\"10.0.0.1\"" KEY, false},
+        {"no-pty,command=\"date\"" KEY, false},
+        {"command=\"/bin/date -u\"" KEY, false},
+        {"alpha" KEY "Host *\n", false},
+        {"alpha ssh-ed25519\n", false},
+        {"export PATH=/bin\n", false},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct err err = ERR_INIT;
+        char *file = scratch_file(*state, "linked-file", files[i].text, strlen(files[i].text));
+        char *link = format_text("%s/link-to-file", (char *)*state);
+        assert_int_equal(symlink(file, link), 0);
+        int rc = add_key(link, "new", 22, ED, false, &err);
+        if ((rc == 0) != files[i].accepted)
+            fail_msg("%s: %s", files[i].text, rc == 0 ? "it was written" : err.msg);
+        if (rc < 0)
+            assert_file_text(file, files[i].text);
+        assert_int_equal(unlink(link), 0);
+        free(file);
+        free(link);
+    }
+#undef KEY
+}
+
 static void a_held_lock_times_out(void **state)
 {
     struct err err = ERR_INIT;
@@ -817,6 +859,7 @@ int main(void)
         cmocka_unit_test(a_line_is_added_after_an_unfinished_one),
         cmocka_unit_test(an_unwritable_file_is_reported),
         cmocka_unit_test(links_and_fifos_are_not_written),
+        cmocka_unit_test(only_known_hosts_are_written_through_a_link),
         cmocka_unit_test(a_held_lock_times_out),
         cmocka_unit_test(concurrent_writers_lose_no_line),
     };
