@@ -23,8 +23,8 @@
 int bundle_pack(struct workdir *w, const struct manifest *m, int cancel_fd, char **ret_path, struct err *err);
 
 /* The functions below that take `identities` read bundles, also encrypted ones. `identities` can decrypt
- * them; without identities (NULL) an encrypted bundle is ERR_NOT_FOUND. age_identities_set_cancel_fd ends every
- * reading that uses the identities, also of a bundle that is not encrypted. */
+ * them; without identities (NULL) an encrypted bundle is ERR_NOT_FOUND. age_identities_set_cancel_fd ends
+ * every reading that uses the identities, also of a bundle that is not encrypted. */
 
 /* Limits on the bundles that profgrab reads. */
 #define BUNDLE_MAX_MEMBERS 50000

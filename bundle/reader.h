@@ -21,8 +21,8 @@ struct reader_member {
     int64_t mtime; /* seconds */
 };
 
-/* Opens a bundle. `identities` can decrypt an encrypted bundle (NULL: none). age_identities_set_cancel_fd also ends
- * reading. */
+/* Opens a bundle. `identities` can decrypt an encrypted bundle (NULL: none). age_identities_set_cancel_fd
+ * also ends reading. */
 int reader_open(const char *path, struct age_identities *identities, struct reader **ret, struct err *err);
 void reader_free(struct reader *r);
 

@@ -7,9 +7,9 @@
 
 #include "base/base.h"
 
-#define AGE_FILE_KEY 16                   /* bytes of the key that encrypts a file */
-#define AGE_KEY 32                        /* bytes of a key of X25519, ChaCha20, HMAC */
-#define AGE_TAG 16                        /* bytes that ChaCha20-Poly1305 adds */
+#define AGE_FILE_KEY 16                          /* bytes of the key that encrypts a file */
+#define AGE_KEY 32                               /* bytes of a key of X25519, ChaCha20, HMAC */
+#define AGE_TAG 16                               /* bytes that ChaCha20-Poly1305 adds */
 #define AGE_WRAPPED_KEY (AGE_FILE_KEY + AGE_TAG) /* bytes of a wrapped file key */
 
 struct age_bytes {

@@ -19,7 +19,8 @@ static int derive_wrap_key(const unsigned char shared_secret[AGE_KEY], const uns
 int age_x25519_wrap(const unsigned char point[AGE_KEY], const unsigned char file_key[AGE_FILE_KEY],
                     struct buf *header, struct err *err)
 {
-    unsigned char ephemeral[AGE_KEY], share[AGE_KEY], shared_secret[AGE_KEY], key[AGE_KEY], body[AGE_WRAPPED_KEY];
+    unsigned char ephemeral[AGE_KEY], share[AGE_KEY], shared_secret[AGE_KEY], key[AGE_KEY],
+        body[AGE_WRAPPED_KEY];
     struct buf arguments = BUF_INIT(100);
     int rc = -1;
     if (age_random(ephemeral, sizeof ephemeral, err) == 0 && age_x25519_base(ephemeral, share, err) == 0 &&
