@@ -33,8 +33,9 @@ enum redact_rule {
 };
 const char *redact_rule_name(enum redact_rule rule);
 
-/* Whether a name means a secret. REDACT_MAYBE: only if the value looks random. */
-enum redact_secrecy { REDACT_HARMLESS, REDACT_MAYBE, REDACT_SECRET };
+/* Whether a name means a secret. REDACT_MAYBE: only if the value looks random. REDACT_PLURAL: only if the
+ * value is text, because a number counts secrets (`tokens=7`). */
+enum redact_secrecy { REDACT_HARMLESS, REDACT_MAYBE, REDACT_PLURAL, REDACT_SECRET };
 
 /* The number of matches of each rule. */
 struct redact_tally {
@@ -86,7 +87,7 @@ struct redact_continuation {
     enum redact_continuation_kind kind;
     enum redact_option option; /* of an argument */
     bool word;                 /* the argument is the first word of the line */
-    bool strings_only;         /* numbers and objects in the list or the brackets are no secrets */
+    bool strings_only;         /* numbers and objects are no secrets */
     size_t indent;             /* the indentation of the name of a block or a list */
     size_t depth;              /* open brackets */
     const char *end;           /* the end of a text */

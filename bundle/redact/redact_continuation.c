@@ -69,8 +69,8 @@ static bool is_yaml_end(struct str s, size_t at)
     return at >= s.n || (s.p[at] == '#' && at > begin);
 }
 
-/* Returns whether the line is `NAME: |` or `NAME:` alone, with a name that means a secret or, without `|`,
- * several secrets. */
+/* Returns whether the line is `NAME: |` or `NAME:` alone, with a name that means a secret or several secrets.
+ */
 static bool begins_yaml(struct str line, enum redact_secrecy pair, struct redact_continuation *continuation)
 {
     size_t n = redact_text_column(line), max = 2; /* indicators behind `|` */
@@ -83,9 +83,10 @@ static bool begins_yaml(struct str line, enum redact_secrecy pair, struct redact
         at++;
     if (name.n == 0 || at >= s.n || s.p[at++] != ':')
         return false;
-    bool block = false,
-         is_secret = redact_classify_name(name) == REDACT_SECRET ||
-                     (pair == REDACT_SECRET && redact_get_pair_role(name) == REDACT_PAIR_VALUE);
+    bool block = false;
+    enum redact_secrecy secrecy = redact_classify_name(name);
+    if (redact_get_pair_role(name) == REDACT_PAIR_VALUE && pair > secrecy)
+        secrecy = pair;
     if (!is_yaml_end(s, at)) {
         at = skip_properties(s, at);
         block = at < s.n && (s.p[at] == '|' || s.p[at] == '>');
@@ -97,8 +98,8 @@ static bool begins_yaml(struct str line, enum redact_secrecy pair, struct redact
         return false;
     continuation->indent = n;
     continuation->kind = block ? REDACT_CONTINUES_BLOCK : REDACT_CONTINUES_LIST;
-    continuation->strings_only = !is_secret;
-    return is_secret || (!block && redact_is_plural(name));
+    continuation->strings_only = secrecy != REDACT_SECRET;
+    return secrecy >= REDACT_PLURAL;
 }
 
 /* Returns whether the line ends in the tag `<NAME>` with a name that means a secret. */
@@ -126,15 +127,13 @@ static const char *find_last(struct str line, const char *text)
     return NULL;
 }
 
-/* Returns how secret the name before `at` makes the value at `at`. *ret_plural: the name means several
- * secrets. */
-static enum redact_secrecy classify_name_before(struct str line, size_t at, bool *ret_plural)
+/* Returns how secret the name before `at` makes the value at `at`. */
+static enum redact_secrecy classify_name_before(struct str line, size_t at)
 {
     struct redact_search search = {.in = line};
     struct redact_prefix prefix;
     if (!redact_prefix_read(&search, at, &prefix) || (prefix.sign != '=' && prefix.sign != ':'))
         return REDACT_HARMLESS;
-    *ret_plural = redact_is_plural(prefix.name);
     enum redact_secrecy secrecy = redact_classify_name(prefix.name),
                         inner = redact_classify_name(prefix.inner);
     return inner > secrecy ? inner : secrecy;
@@ -144,12 +143,11 @@ static enum redact_secrecy classify_name_before(struct str line, size_t at, bool
 static bool begins_text(struct str line, struct redact_continuation *continuation)
 {
     static const char *const quotes[] = {"\"\"\"", "'''"};
-    bool plural;
     continuation->kind = REDACT_CONTINUES_TEXT;
     for (size_t i = 0; i < sizeof quotes / sizeof *quotes; i++) {
         const char *quote = find_last(line, quotes[i]);
         continuation->end = quotes[i];
-        if (quote && classify_name_before(line, (size_t)(quote - line.p) + 3, &plural) == REDACT_SECRET)
+        if (quote && classify_name_before(line, (size_t)(quote - line.p) + 3) == REDACT_SECRET)
             return true;
     }
     const char *data = find_last(line, REDACT_CDATA), *end = find_last(line, "]]>");
@@ -165,23 +163,25 @@ static bool begins_brackets(struct str line, struct redact_continuation *continu
     if (s.n < 3 || (s.p[s.n - 1] != '{' && s.p[s.n - 1] != '['))
         return false;
     size_t at = s.n - 1;
-    bool plural = false, is_list = s.p[at] == '[';
+    bool is_list = s.p[at] == '[';
     while (at > 0 && s.n - at < MAX_GO_TYPE &&
            (redact_is_name_byte(s.p[at - 1]) || strchr("*&[]", s.p[at - 1])))
         at--;
-    enum redact_secrecy secrecy = classify_name_before(s, at, &plural);
+    enum redact_secrecy secrecy = classify_name_before(s, at);
     continuation->kind = REDACT_CONTINUES_BRACKETS;
     continuation->depth = 1;
     continuation->strings_only = secrecy != REDACT_SECRET;
-    return secrecy == REDACT_SECRET || (plural && (is_list || at < s.n - 1));
+    return secrecy == REDACT_SECRET || (secrecy == REDACT_PLURAL && (is_list || at < s.n - 1));
 }
 
-/* Returns the meaning of an option for the next argument. */
-static enum redact_option classify_argument(struct str option, bool is_argument)
+/* Returns the meaning of an option for the next argument. *ret_plural: the option means several secrets. */
+static enum redact_option classify_argument(struct str option, bool is_argument, bool *ret_plural)
 {
     if (option.n < 2 || option.p[0] != '-' || get_name(option).n != option.n)
         return REDACT_OPTION_NONE;
-    if (redact_classify_name(option) == REDACT_SECRET)
+    enum redact_secrecy secrecy = redact_classify_name(option);
+    *ret_plural = secrecy == REDACT_PLURAL;
+    if (secrecy >= REDACT_PLURAL)
         return option.n > 2 ? REDACT_OPTION_SECRET : REDACT_OPTION_NONE;
     if (!is_argument)
         return REDACT_OPTION_NONE;
@@ -207,7 +207,7 @@ static bool begins_argument(struct str line, struct redact_continuation *continu
             begin--;
         element = (struct str){s.p + begin, s.n - begin};
     }
-    continuation->option = classify_argument(element, is_argument);
+    continuation->option = classify_argument(element, is_argument, &continuation->strings_only);
     return continuation->option != REDACT_OPTION_NONE;
 }
 
@@ -240,9 +240,10 @@ static struct str get_argument(const struct redact_continuation *continuation, s
 {
     struct str value = continuation->word ? get_word(rest) : get_element(line);
     size_t password = redact_user_password(value);
-    bool is_value = continuation->option == REDACT_OPTION_P      ? redact_is_password_of_p(value)
-                    : continuation->option == REDACT_OPTION_USER ? password > 0
-                                                                 : !redact_is_option(value);
+    bool is_value = continuation->option == REDACT_OPTION_P ? redact_is_password_of_p(value)
+                    : continuation->option == REDACT_OPTION_USER
+                        ? password > 0
+                        : !redact_is_option(value) && (!continuation->strings_only || redact_is_text(value));
     if (continuation->option == REDACT_OPTION_USER)
         value = (struct str){value.p + password, value.n - password};
     return is_value ? value : (struct str){line.p, 0};
@@ -255,10 +256,11 @@ static struct str get_list_value(const struct redact_continuation *continuation,
 {
     bool element =
              rest.n > 1 && rest.p[0] == '-' && redact_is_blank(rest.p[1]) && indent >= continuation->indent,
-         scalar = continuation->lines == 1 && !continuation->strings_only && indent > continuation->indent &&
+         scalar = continuation->lines == 1 && indent > continuation->indent &&
+                  (!continuation->strings_only || redact_is_text(rest)) &&
                   redact_length_until(rest, 0, " \t", rest.n) == rest.n;
     struct str value = get_element(line);
-    bool is_object = value.n == 0 || (continuation->strings_only && redact_is_port(value)) ||
+    bool is_object = value.n == 0 || (continuation->strings_only && redact_is_number(value)) ||
                      value.p[value.n - 1] == ':' || memmem(value.p, value.n, ": ", 2) ||
                      strchr("{[<", value.p[0]) || redact_is_option(value);
     *ret_continues = element;

@@ -68,13 +68,14 @@ static struct redact_unit read_entity(struct str s, size_t at)
 {
     static const struct {
         const char *text;
-        char c;
-    } names[] = {{"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}};
+        long c;
+    } names[] = {{"&amp;", '&'},   {"&lt;", '<'},    {"&gt;", '>'},     {"&quot;", '"'},
+                 {"&apos;", '\''}, {"&colon;", ':'}, {"&equals;", '='}, {"&nbsp;", 0xa0}};
     enum { MAX_DIGITS = 7, LAST = 0x10ffff };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (s.n - at >= strlen(names[i].text) &&
             strncasecmp(s.p + at, names[i].text, strlen(names[i].text)) == 0)
-            return unit_of_byte(names[i].c, strlen(names[i].text));
+            return unit_of_character(names[i].c, strlen(names[i].text));
     bool hex = s.n - at > 3 && (s.p[at + 2] == 'x' || s.p[at + 2] == 'X');
     size_t begin = at + (hex ? 3 : 2), n = 0;
     long number = 0;
@@ -100,6 +101,28 @@ struct redact_unit redact_unit_read(struct str s, size_t at)
     return c == '\\'  ? read_backslash(s, at)
            : c == '&' ? read_entity(s, at)
                       : unit_of_byte((unsigned char)c, 1);
+}
+
+struct redact_unit redact_unit_before(struct str s, size_t at)
+{
+    enum { LONGEST_ENTITY = 10, MAX_LEVELS = 4 };
+    size_t begin = at > 0 ? at - 1 : 0;
+    if (at > 0 && s.p[begin] == ';') {
+        while (begin > 0 && at - begin < LONGEST_ENTITY && s.p[begin] != '&')
+            begin--;
+        struct redact_unit u = redact_unit_read((struct str){s.p, at}, begin);
+        return s.p[begin] == '&' && u.length == at - begin ? u : (struct redact_unit){0};
+    }
+    long byte = at > 2 ? redact_read_hex(s, at - 2, 2) : -1;
+    if (byte < 0)
+        return (struct redact_unit){0};
+    begin = at - 2;
+    for (int levels = 1; levels < MAX_LEVELS && begin > 2 && memcmp(s.p + begin - 2, "25", 2) == 0; levels++)
+        begin -= 2;
+    if (s.p[begin - 1] == '%')
+        return unit_of_byte(byte, at - begin + 1);
+    bool unicode = at > 5 && memcmp(s.p + at - 6, "\\u00", 4) == 0;
+    return unicode ? unit_of_byte(byte, 6) : (struct redact_unit){0};
 }
 
 bool redact_has_escapes(struct str s)

@@ -14,6 +14,10 @@ struct redact_unit {
 /* Reads the escape at `at` (`\u0026`, `\x26`, `\/`, `&amp;`, `&#38;`, `%26`), or the byte there. */
 struct redact_unit redact_unit_read(struct str s, size_t at);
 
+/* Reads the escape that ends right before `at`: a percent-encoding, also a nested one (`%26`, `%2526`), an
+ * HTML entity or `\u0026`. length 0: there is none. */
+struct redact_unit redact_unit_before(struct str s, size_t at);
+
 /* Returns the number that `digits` hexadecimal digits at `at` mean, or -1 if there are fewer. */
 long redact_read_hex(struct str s, size_t at, size_t digits);
 

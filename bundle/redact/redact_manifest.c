@@ -146,7 +146,7 @@ static int redact_request_string(struct redact_manifest *m, const char *key, jso
 /* Returns whether the key alone makes the string a secret, as in `"password": "x"`. */
 static bool is_secret_by_key(const char *key, struct str text)
 {
-    return key && redact_is_secret(redact_classify_name(str_of(key)), text);
+    return key && redact_is_secret_string(redact_classify_name(str_of(key)), text);
 }
 
 /* Returns whether the text is a time as profgrab writes it: 2026-11-21T07:48:00.000Z. */
@@ -303,8 +303,10 @@ static int walk_list(struct redact_manifest *m, string_fn *visit, const char *ke
  * "DB_PASSWORD", "value": "x"}. NULL: no name of the object means a secret. */
 static const char *get_pair_key(json_t *object)
 {
-    static const char *const keys[] = {
-        [REDACT_HARMLESS] = NULL, [REDACT_MAYBE] = "key", [REDACT_SECRET] = "password"};
+    static const char *const keys[] = {[REDACT_HARMLESS] = NULL,
+                                       [REDACT_MAYBE] = "key",
+                                       [REDACT_PLURAL] = "tokens",
+                                       [REDACT_SECRET] = "password"};
     enum redact_secrecy secrecy = REDACT_HARMLESS;
     const char *key;
     json_t *inner;

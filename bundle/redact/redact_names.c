@@ -28,9 +28,9 @@ static const struct {
     {"auth", REDACT_MAYBE},        {"session", REDACT_MAYBE},      {"salt", REDACT_MAYBE},
     {"signature", REDACT_MAYBE},   {"license", REDACT_MAYBE},      {"pw", REDACT_SECRET},
     {"bindpw", REDACT_SECRET},     {"rootpw", REDACT_SECRET},      {"authkey", REDACT_SECRET},
-    {"authkeys", REDACT_SECRET},
-
-    {"dsn", REDACT_MAYBE},
+    {"authkeys", REDACT_SECRET},   {"dsn", REDACT_MAYBE},          {"tokens", REDACT_PLURAL},
+    {"auths", REDACT_PLURAL},      {"cookies", REDACT_PLURAL},     {"authconfigs", REDACT_PLURAL},
+    {"tokenmap", REDACT_PLURAL},
 };
 
 /* Last words of names that mean the place of a secret. */
@@ -288,14 +288,6 @@ enum redact_pair_role redact_get_pair_role(struct str name)
     return is_one_of(name, values, sizeof values / sizeof *values) ? REDACT_PAIR_VALUE : REDACT_NO_PAIR;
 }
 
-bool redact_is_plural(struct str name)
-{
-    static const char *const plurals[] = {"tokens",      "access-tokens",  "api-tokens", "auth-tokens",
-                                          "user-tokens", "refresh-tokens", "auths",      "auth-configs",
-                                          "cookies",     "auth-token-map"};
-    return is_one_of(name, plurals, sizeof plurals / sizeof *plurals);
-}
-
 bool redact_is_user_option(struct str name)
 {
     static const char *const options[] = {"u",          "user",      "basic-auth", "basicauth",
@@ -322,7 +314,14 @@ size_t redact_user_password(struct str v)
 bool redact_is_secret(enum redact_secrecy secrecy, struct str value)
 {
     return value.n > 0 && !is_redacted(value) &&
-           (secrecy == REDACT_SECRET || (secrecy == REDACT_MAYBE && begins_random(value)));
+           (secrecy == REDACT_SECRET || (secrecy == REDACT_MAYBE && begins_random(value)) ||
+            (secrecy == REDACT_PLURAL && redact_is_text(value)));
+}
+
+bool redact_is_secret_string(enum redact_secrecy secrecy, struct str value)
+{
+    bool secret = secrecy == REDACT_PLURAL && !redact_is_number(value);
+    return redact_is_secret(secret ? REDACT_SECRET : secrecy, value);
 }
 
 bool redact_is_password_of_p(struct str v)

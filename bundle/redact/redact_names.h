@@ -7,8 +7,18 @@
 /* Returns how secret a name is. Ignores dashes before the name. */
 enum redact_secrecy redact_classify_name(struct str name);
 
-/* Returns whether to redact a value whose name has this secrecy. */
+/* Returns whether to redact a value whose name has this secrecy. redact_is_secret_string: a value in quotes.
+ */
 bool redact_is_secret(enum redact_secrecy secrecy, struct str value);
+bool redact_is_secret_string(enum redact_secrecy secrecy, struct str value);
+
+/* ---- redact_plural.c ---- */
+
+/* Returns whether the word is a number, perhaps with a unit, or an address in memory. */
+bool redact_is_number(struct str v);
+
+/* Returns whether an unquoted value of a plural name is text. docs/formats.md has the rule. */
+bool redact_is_text(struct str v);
 
 /* ASCII letters, digits and `_-.`: the bytes of names and tokens. */
 static inline bool redact_is_name_byte(char c)
@@ -49,10 +59,6 @@ enum redact_pair_role redact_get_pair_role(struct str name);
 
 /* Returns the number of a name for which redact_get_pair_role returns REDACT_PAIR_NAME. */
 uint32_t redact_pair_number(struct str name);
-
-/* Returns whether the name is a plural such as `tokens` or `auths`. If its value contains text, the name
- * means several secrets, else their number. */
-bool redact_is_plural(struct str name);
 
 /* Returns whether the option accepts USER:PASSWORD: `-u`, `--user`, `--basic-auth`. */
 bool redact_is_user_option(struct str name);

@@ -81,14 +81,45 @@ const char *redact_prefix_closing(const char *long_quote)
 
 size_t redact_prefix_encoded_sign(struct str s, size_t at)
 {
-    static const char *const signs[] = {"%3d",   "%3a",    "%253d",  "%253a",  "&#61;",
-                                        "&#58;", "&#x3d;", "&#x3a;", "\\u003d"};
-    if (at < 3)
+    if (at < 3 || !strchr(";dDaA", s.p[at - 1]))
         return 0;
-    char c = s.p[at - 1];
-    bool may_end = c == ';' || ((c == 'd' || c == 'D' || c == 'a' || c == 'A') && s.p[at - 2] == '3');
-    const char *sign = may_end ? redact_find_before(s, at, signs, sizeof signs / sizeof *signs) : NULL;
-    return sign ? strlen(sign) : 0;
+    struct redact_unit u = redact_unit_before(s, at);
+    return u.n_bytes == 1 && (u.bytes[0] == '=' || u.bytes[0] == ':') ? u.length : 0;
+}
+
+size_t redact_prefix_encoded_blank(struct str s, size_t at)
+{
+    static const unsigned char no_break_space[] = {0xc2, 0xa0};
+    if (at < 3 || !strchr(";0", s.p[at - 1]))
+        return 0;
+    struct redact_unit u = redact_unit_before(s, at);
+    bool blank = u.n_bytes == 1
+                     ? u.bytes[0] == ' '
+                     : u.n_bytes == 2 && memcmp(u.bytes, no_break_space, sizeof no_break_space) == 0;
+    return blank ? u.length : 0;
+}
+
+size_t redact_prefix_skip_blanks(struct str s, size_t at)
+{
+    for (int n = 0; n < MAX_BLANKS && at > 0; n++) {
+        size_t length = redact_prefix_encoded_blank(s, at);
+        if (length == 0 && !redact_is_blank(s.p[at - 1]) && s.p[at - 1] != '+')
+            break;
+        at -= length > 0 ? length : 1;
+    }
+    return at;
+}
+
+/* Returns whether an encoded blank begins at `at`. */
+static bool begins_blank(struct str s, size_t at)
+{
+    enum { LONGEST = 9 };
+    if (at >= s.n || !s.p[at] || !strchr("%&+", s.p[at]))
+        return false;
+    for (size_t n = 3; n <= LONGEST && n <= s.n - at; n++)
+        if (redact_prefix_encoded_blank(s, at + n) == n)
+            return true;
+    return s.p[at] == '+';
 }
 
 /* ---- decoding a name ----------------------------------------------------------------------------------- */
@@ -260,6 +291,8 @@ static size_t read_sign(struct str s, size_t at, struct redact_prefix *prefix)
     if (n > 0) {
         prefix->sign = '=';
         prefix->encoded = s.p[at - n] == '%';
+        prefix->entity = prefix->entity || s.p[at - n] == '&';
+        prefix->header = redact_unit_before(s, at).bytes[0] == ':';
         return at - n;
     }
     if (redact_is_before(s, at, "=>"))
@@ -268,6 +301,7 @@ static size_t read_sign(struct str s, size_t at, struct redact_prefix *prefix)
         prefix->sign = s.p[at - 1];
     else
         return at;
+    prefix->header = prefix->sign == ':';
     size_t begin = at - (s.p[at - 1] == '>' ? 2 : 1);
     for (n = 0; prefix->sign == '=' && n < 2 && begin > 0 && strchr("=:", s.p[begin - 1]); n++)
         begin--;
@@ -300,15 +334,21 @@ static size_t read_quote(struct str s, size_t at, struct redact_prefix *prefix)
     return at;
 }
 
-/* Skips the blanks before a value; `%20` and `+` are blanks before a percent-encoded quote. */
-static size_t skip_gap(struct str s, size_t at, const struct redact_prefix *prefix)
+/* Skips the blanks before a value. They may be encoded before an encoded quote and after an encoded sign;
+ * HTML entities may follow any sign. */
+static size_t skip_gap(struct str s, size_t at, struct redact_prefix *prefix)
 {
-    if (prefix->long_quote && prefix->long_quote[0] == '%') {
-        while (redact_is_before(s, at, "%20"))
-            at -= 3;
-        return at > 0 && s.p[at - 1] == '+' ? at - 1 : at;
+    size_t plain = skip_blanks_back(s, at);
+    if (plain == 0 || !strchr(";0+", s.p[plain - 1]))
+        return plain;
+    size_t end = redact_prefix_skip_blanks(s, plain);
+    bool entity = end < plain && s.p[plain - 1] == ';';
+    if (redact_prefix_encoded_sign(s, end) > 0 || entity ||
+        (prefix->long_quote && strchr("%&", prefix->long_quote[0]))) {
+        prefix->entity = entity;
+        return end;
     }
-    return skip_blanks_back(s, at);
+    return plain;
 }
 
 /* Returns whether the value follows an option without a sign: `--password VALUE`, `"--password","VALUE"`. */
@@ -334,12 +374,13 @@ bool redact_prefix_read(struct redact_search *search, size_t at, struct redact_p
     ret->space_after_sign = end < back;
     if (sign == end && !ret->space_after_sign)
         return false;
-    size_t name = skip_blanks_back(s, sign);
+    bool escaped = ret->encoded || ret->entity;
+    if (escaped && back == at && begins_blank(s, at))
+        return false; /* the value begins behind the blank */
+    size_t name = escaped ? redact_prefix_skip_blanks(s, sign) : skip_blanks_back(s, sign);
     if (!read_name(search, name, ret))
         return false;
-    if (ret->encoded && ret->name_quoted && back == at && at < s.n &&
-        (s.p[at] == '+' || (s.n - at > 2 && memcmp(s.p + at, "%20", 3) == 0)))
-        return false; /* a blank before a quote */
+    ret->header = ret->header && ret->space_after_sign && !ret->name_quoted;
     if (ret->sign == ' ' && ret->begins_column && !ret->name_quoted && memchr(s.p + end, '\t', back - end))
         return at == s.n || !is_sign(s.p[at]); /* TOKEN and a tab */
     if (ret->sign == ' ' || ret->sign == ',')

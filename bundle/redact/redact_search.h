@@ -1,4 +1,5 @@
-/* The search for secrets in one string. The files for URLs, values, markup and continuations share it. */
+/* The search for secrets in one string. The files for URLs, values, lists, markup and continuations share it.
+ */
 #ifndef BUNDLE_REDACT_REDACT_SEARCH_H
 #define BUNDLE_REDACT_REDACT_SEARCH_H
 
@@ -83,6 +84,12 @@ size_t redact_brackets_length(struct str s, size_t at, size_t *depth, size_t max
  * `{...}`. At most `max`. */
 size_t redact_type_length(struct str s, size_t at, size_t max);
 
+/* ---- redact_list.c: lists and objects of plural names ---- */
+
+/* Returns whether the list or the object has a string in quotes or a word that is text (redact_is_text),
+ * apart from its names. `bracket`: the offset of its bracket, behind a type of Go. */
+bool redact_list_has_text(struct str v, size_t bracket);
+
 /* ---- redact_markup.c: XML and HTML ---- */
 
 /* Returns the length of the text that begins at `at`, right after a tag; 0: do not redact. */
@@ -125,14 +132,22 @@ struct redact_prefix {
     size_t escapes;          /* backslashes before the quote: nested JSON has one, three or seven */
     const char *long_quote;  /* instead of `quote`, a quote of several bytes: `&quot;`, `%22`, typographic;
                                 NULL: none */
+    bool entity;             /* the sign, or the blank after it, is an HTML entity */
+    /* `NAME: VALUE`, perhaps with an encoded colon and blank: the value is the rest of the line, of the
+     * parameter or of the text between tags. */
+    bool header;
 };
 
 /* Reads the text before the value that begins at `at`; false: no name has this value. *ret is valid until the
  * next call. */
 bool redact_prefix_read(struct redact_search *search, size_t at, struct redact_prefix *ret);
 
-/* Returns the length of the encoded sign that ends before `at`; 0: none. */
+/* Returns the length of the encoded sign, or the encoded blank, that ends before `at`; 0: none. */
 size_t redact_prefix_encoded_sign(struct str s, size_t at);
+size_t redact_prefix_encoded_blank(struct str s, size_t at);
+
+/* Returns the position before the blanks that end before `at`, plain or encoded: `%20`, `+`, `&nbsp;`. */
+size_t redact_prefix_skip_blanks(struct str s, size_t at);
 
 /* Returns the quote of several bytes that ends before `at`, such as `&quot;` or `%22`; NULL: none. */
 const char *redact_prefix_long_quote(struct str s, size_t at);

@@ -66,10 +66,11 @@ static size_t credentials_length(struct str s, size_t at)
     const char *scheme =
         may_end ? redact_find_before(s, at, schemes, sizeof schemes / sizeof *schemes) : NULL;
     size_t n = 0, begin = scheme ? at - strlen(scheme) : 0;
-    bool digit = false, encoded = redact_prefix_encoded_sign(s, begin) > 0;
-    if (!scheme || (begin > 0 && redact_is_name_byte(s.p[begin - 1]) && !encoded))
+    size_t sign = redact_prefix_skip_blanks(s, begin);
+    bool digit = false, encoded = redact_prefix_encoded_sign(s, sign) > 0;
+    if (!scheme || (sign == begin && begin > 0 && redact_is_name_byte(s.p[begin - 1]) && !encoded))
         return 0;
-    bool is_value = encoded || redact_is_before(s, begin, "="); /* auth=Basic x */
+    bool is_value = encoded || redact_is_before(s, sign, "="); /* auth=Basic x */
     for (; at + n < s.n && (redact_is_name_byte(s.p[at + n]) || strchr("+/~=", s.p[at + n])); n++)
         digit = digit || isdigit((unsigned char)s.p[at + n]);
     return n >= LONG || (n >= MIN_LENGTH && digit) || is_value ? n : 0;
@@ -215,8 +216,7 @@ static bool begins_parameter(const struct redact_search *search, size_t at)
 static bool is_inside_word(struct str s, size_t at)
 {
     return at > 0 && redact_is_name_byte(s.p[at - 1]) && redact_prefix_encoded_sign(s, at) == 0 &&
-           !redact_prefix_long_quote(s, at) && !redact_is_before(s, at, "%20") &&
-           !redact_is_before(s, at, "%2520");
+           redact_prefix_encoded_blank(s, at) == 0 && !redact_prefix_long_quote(s, at);
 }
 
 /* Returns the length of the secret found ahead, if it begins at `at`; else 0. */

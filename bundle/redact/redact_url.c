@@ -190,17 +190,19 @@ static size_t find_at_sign(const struct address *a, size_t at, bool strict)
 static size_t find_password_end(const struct address *a)
 {
     size_t i = a->password;
+    bool ends = false;
     struct unit u = {0};
     while (i < a->s.n) {
         u = read_unit(a->s, i, a->level);
-        if (isspace((unsigned char)u.c) || is_one_of(u.c, "/?#@\"'<>,") || ends_address(a, i, u))
+        ends = ends_address(a, i, u);
+        if (ends || isspace((unsigned char)u.c) || is_one_of(u.c, "/?#@\"'<>,"))
             break;
         i += u.n;
     }
     if (i >= a->s.n)
         return 0;
     struct str first = {a->s.p + a->password, i - a->password};
-    bool port = first.n == 0 || redact_is_port(first);
+    bool quote = redact_is_quote(u.c) && !ends, port = redact_is_port(first) || (first.n == 0 && !quote);
     if (u.c == '@')
         return first.n > 0 ? find_last_at(a->s, i, a->level) : 0;
     if (port && (a->web || a->odd_user || u.c != '/'))
@@ -249,6 +251,27 @@ void redact_url_read(struct redact_search *search, size_t at)
 
 /* ---- other addresses ----------------------------------------------------------------------------------- */
 
+/* Returns whether the quote at `at` may begin or end a string: it is not inside of a word. */
+static bool delimits_string(struct str s, size_t at)
+{
+    return redact_is_quote(s.p[at]) &&
+           (at == 0 || !redact_is_name_byte(s.p[at - 1]) || redact_ends_string(s, at));
+}
+
+/* Returns the length of the password at `at` in `USER:"PASSWORD"@`, with its quotes; 0: none. */
+static size_t quoted_length(struct str s, size_t at)
+{
+    enum { LONGEST = 256, MAX_BACKSLASHES = 8 };
+    size_t begin = at; /* of the quote, behind the backslashes of JSON */
+    while (begin < s.n && begin - at < MAX_BACKSLASHES && s.p[begin] == '\\')
+        begin++;
+    if (begin >= s.n || !redact_is_quote(s.p[begin]))
+        return 0;
+    const char quote[] = {s.p[begin], '\0'};
+    size_t end = begin + 1 + redact_length_until(s, begin + 1, quote, LONGEST);
+    return s.n - end > 1 && s.p[end] == quote[0] && s.p[end + 1] == '@' ? end + 1 - at : 0;
+}
+
 /* Returns the position of the last `@tcp(` or the like from `at` on, before a blank or a quote; 0: none.
  * Called with rising `at`. */
 static size_t find_dsn(struct redact_search *search, size_t at)
@@ -260,7 +283,7 @@ static size_t find_dsn(struct redact_search *search, size_t at)
         search->dsn_at = 0;
     }
     size_t end = search->dsn_end;
-    for (; end < s.n && !isspace((unsigned char)s.p[end]) && !redact_is_quote(s.p[end]); end++)
+    for (; end < s.n && !isspace((unsigned char)s.p[end]) && !delimits_string(s, end); end++)
         for (size_t i = 0; s.p[end] == '@' && i < sizeof networks / sizeof *networks; i++)
             if (s.n - end > strlen(networks[i]) && memcmp(s.p + end, networks[i], strlen(networks[i])) == 0)
                 search->dsn_at = end;
@@ -273,6 +296,9 @@ size_t redact_url_password(struct redact_search *search, size_t at)
     struct str s = search->in;
     if (at < 2 || s.p[at - 1] != ':' || !redact_is_name_byte(s.p[at - 2]))
         return 0;
+    size_t quoted = quoted_length(s, at);
+    if (quoted > 0)
+        return quoted;
     if (search->password_end < at)
         search->password_end = at;
     size_t end = search->password_end, dsn = find_dsn(search, at);

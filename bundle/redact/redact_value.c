@@ -146,15 +146,23 @@ static bool ends_parameter(struct str s, size_t at, const struct redact_prefix *
     return at < s.n && redact_is_quote(s.p[at]) && redact_ends_string(s, at);
 }
 
-/* Returns whether a percent-encoded byte that ends an encoded value is at `at`. */
-static bool ends_encoded(struct str s, size_t at, const struct redact_prefix *prefix)
+/* Returns whether a percent-encoded byte that ends an encoded value is at `at`. `whole`: only an ampersand or
+ * the end of the line ends the value. */
+static bool ends_encoded(struct str s, size_t at, const struct redact_prefix *prefix, bool whole)
 {
-    static const char *const ends[] = {"26", "20", "22", "23", "27", "3b", "7d", "5d", "2c"};
-    size_t n = sizeof ends / sizeof *ends - (prefix->name_quoted ? 0 : 3);
+    static const char *const ends[] = {"26", "0a", "0d", "20", "22", "23", "27", "3b", "7d", "5d", "2c"};
+    enum { WHOLE = 3, IN_OBJECT = 3 };
+    size_t n = sizeof ends / sizeof *ends;
+    n = whole ? WHOLE : prefix->name_quoted ? n : n - IN_OBJECT;
     for (size_t i = 0; s.p[at] == '%' && s.n - at > 2 && i < n; i++)
         if (strncasecmp(s.p + at + 1, ends[i], 2) == 0)
             return true;
     return false;
+}
+
+static bool begins_encoded_bracket(struct str s, size_t at)
+{
+    return s.n - at > 2 && (strncasecmp(s.p + at, "%5b", 3) == 0 || strncasecmp(s.p + at, "%7b", 3) == 0);
 }
 
 /* Returns the length of the value of a URL's parameter. A comma or a semicolon behind a URL in a text is no
@@ -166,8 +174,9 @@ static size_t parameter_length(struct str s, size_t at, const struct redact_pref
         quote++;
     if (!prefix->request && quote < s.n && redact_is_quote(s.p[quote])) /* the value begins behind it */
         return 0;
+    bool whole = prefix->header || begins_encoded_bracket(s, at);
     while (at + n < s.n && n < max && !ends_parameter(s, at + n, prefix) &&
-           (!prefix->encoded || !ends_encoded(s, at + n, prefix)))
+           (!prefix->encoded || !ends_encoded(s, at + n, prefix, whole)))
         n++;
     while (!prefix->request && n > 0 && (s.p[at + n - 1] == ',' || s.p[at + n - 1] == ';'))
         n--;
@@ -215,7 +224,7 @@ static bool is_parameter(const struct redact_prefix *prefix)
 
 static size_t value_length(struct str s, size_t at, const struct redact_prefix *prefix, size_t max)
 {
-    bool header = prefix->sign == ':' && !prefix->name_quoted && prefix->space_after_sign;
+    bool header = prefix->header;
     if (prefix->long_quote)
         return long_quoted_length(s, at, prefix->long_quote, max);
     if (is_parameter(prefix) && (prefix->request || !begins_quote(s, at)))
@@ -224,8 +233,8 @@ static size_t value_length(struct str s, size_t at, const struct redact_prefix *
         return quoted_length(s, at, prefix, max);
     if (!header && begins_quote(s, at))
         return 0;
-    if (header) /* to the end of the line */
-        return s.n - at < max ? s.n - at : max;
+    if (header) /* to the end of the line or, in HTML, of the text */
+        return redact_length_until(s, at, prefix->entity ? "<" : "", max);
     bool may_nest =
         prefix->sign == '=' || (prefix->sign == ':' && (prefix->after_separator || prefix->name_quoted));
     size_t brackets = may_nest ? bracket_length(s, at, max) : 0;
@@ -361,23 +370,32 @@ static bool is_on_next_line(struct str s, size_t at)
     return at + 1 == s.n && opens_bracket(s.p[at]);
 }
 
-/* Returns whether a list or an object contains a string. For other values: whether the value is in quotes and
- * does not begin with a digit. */
-static bool contains_text(const struct redact_prefix *prefix, struct str v)
+/* Returns whether to redact a value because of its name or the name beside it. */
+static bool is_secret_value(enum redact_secrecy secrecy, const struct redact_prefix *prefix, struct str v)
 {
     size_t bracket = redact_type_length(v, 0, v.n);
-    if (bracket >= v.n || !opens_bracket(v.p[bracket]))
-        return v.n > 0 && prefix->quote && !prefix->quote_opens_string && !isdigit((unsigned char)v.p[0]);
-    /* In Go's `[]string{...}` the braces contain strings, not names. */
-    bool is_go = v.p[0] != '{' && memchr(v.p, '{', v.n);
-    char before = v.p[bracket];
-    for (size_t i = bracket + 1; i < v.n; i++) {
-        if (redact_is_quote(v.p[i]) && (before == ':' || before == '[' || (is_go && before == '{')))
-            return true;
-        if (!redact_is_blank(v.p[i]) && v.p[i] != '\\')
-            before = v.p[i];
+    bool quoted = prefix->long_quote || (prefix->quote && !prefix->quote_opens_string);
+    if (secrecy == REDACT_PLURAL && !quoted && bracket < v.n && opens_bracket(v.p[bracket]))
+        return redact_list_has_text(v, bracket);
+    return quoted ? redact_is_secret_string(secrecy, v) : redact_is_secret(secrecy, v);
+}
+
+/* Returns the length of the further elements of a list without blanks, such as `API_KEYS=a,b`. A word with a
+ * sign is no element. */
+static size_t elements_length(struct str s, size_t at, const struct redact_prefix *prefix)
+{
+    size_t n = 0;
+    bool plural = prefix->name.n > 0 && (prefix->name.p[prefix->name.n - 1] | 0x20) == 's';
+    while (plural && !prefix->quote && !prefix->long_quote && at + n < s.n && s.p[at + n] == ',') {
+        size_t element = redact_length_until(s, at + n + 1, " \t&;,\"'=:{}[]()<>\\", s.n),
+               end = at + n + 1 + element;
+        while (end < s.n && s.p[end] == '=') /* of base64 */
+            end++;
+        if (element == 0 || (end < s.n && s.p[end] && !strchr(" \t&;,)]}", s.p[end])))
+            break;
+        n = end - at;
     }
-    return false;
+    return n;
 }
 
 /* Finds the password in USER:PASSWORD and stores it in search->ahead, because the password begins after `at`.
@@ -399,7 +417,7 @@ static bool is_secret_parameter(enum redact_secrecy secrecy, const struct redact
                                 struct str value)
 {
     struct str first = {value.p, redact_length_until(value, 0, ";,\"'", value.n)};
-    return redact_is_secret(secrecy, first) ||
+    return is_secret_value(secrecy, prefix, first) ||
            redact_is_secret_parameter(prefix->name, value, prefix->request) ||
            redact_is_secret_parameter(prefix->name, first, prefix->request);
 }
@@ -413,24 +431,24 @@ size_t redact_value_length(struct redact_search *search, size_t at)
     enum redact_secrecy secrecy = redact_classify_name(prefix.name),
                         inner = redact_classify_name(prefix.inner);
     secrecy = inner > secrecy ? inner : secrecy;
-    bool plural = redact_is_plural(prefix.name), argument = prefix.sign == ' ' || prefix.sign == ',';
+    bool argument = prefix.sign == ' ' || prefix.sign == ',';
     bool is_p = argument && str_is(prefix.name, "-p");
     enum redact_pair_role role =
         secrecy == REDACT_SECRET ? REDACT_NO_PAIR : redact_get_pair_role(prefix.name);
     if (redact_is_user_option(prefix.name))
         read_user_password(search, at, &prefix);
-    if (secrecy == REDACT_HARMLESS && !prefix.parameter && !plural && !is_p && role == REDACT_NO_PAIR)
+    if (secrecy == REDACT_HARMLESS && !prefix.parameter && !is_p && role == REDACT_NO_PAIR)
         return 0;
     struct str first = {s.p + at, value_length(s, at, &prefix, REDACT_RANDOM_MAX)};
-    bool is_secret = redact_is_secret(secrecy, first) ||
+    bool is_secret = is_secret_value(secrecy, &prefix, first) ||
                      (prefix.parameter && is_secret_parameter(secrecy, &prefix, first)) ||
-                     (plural && contains_text(&prefix, first) && redact_is_secret(REDACT_SECRET, first)) ||
                      (is_p && redact_is_password_of_p(first));
     if (prefix.colon && redact_is_ordinary_part(first)) /* a method of an API: `/token:verify` */
         return 0;
     if (!is_secret && role != REDACT_NO_PAIR && first.n > 0)
-        is_secret = redact_is_secret(classify_pair(search, at, &prefix, first), first);
-    return is_secret && !is_not_set(&prefix, first) && !is_on_next_line(s, at)
-               ? value_length(s, at, &prefix, s.n)
-               : 0;
+        is_secret = is_secret_value(classify_pair(search, at, &prefix, first), &prefix, first);
+    if (!is_secret || is_not_set(&prefix, first) || is_on_next_line(s, at))
+        return 0;
+    size_t n = value_length(s, at, &prefix, s.n);
+    return n + elements_length(s, at + n, &prefix);
 }
