@@ -1,6 +1,6 @@
 /*
- * The table of commands: each row is a group of `profgrab help` or NULL, and a command. The folders follow
- * the groups: capture/, hosts/, bundle/, read/ and pprof/ have the commands, and args/, term/ and input/ the
+ * The table of commands. The first command of a group has the title of the group in `profgrab help`. The
+ * folders capture/, hosts/, bundle/, read/ and pprof/ have the commands; args/, term/ and input/ have the
  * parts that all commands share.
  *
  * read/ has one file for each command that reads profiles, bundles or dumps. Each expands its arguments

@@ -16,11 +16,11 @@
 #include "base/base.h"
 #include "base/banned.h"
 
-/* Repairs the state inherited from the parent process. Opens closed standard descriptors, because the next
- * opened files would get their numbers. Restores SIGCHLD, because the exit codes of children are lost while
- * it is ignored. Ignores SIGXFSZ and SIGPIPE: a write beyond the file size limit then fails with EFBIG, and a
- * write to a pipe without a reader with EPIPE. */
-static void repair_inherited_state(void)
+/* Repairs the state inherited from the parent process, and forbids core dumps. Opens closed standard
+ * descriptors, because otherwise the next opened files get their numbers. Restores SIGCHLD, because the exit
+ * codes of children are lost while SIGCHLD is ignored. Ignores SIGXFSZ and SIGPIPE: a write beyond the file
+ * size limit then fails with EFBIG, and a write to a pipe without a reader with EPIPE. */
+static void prepare_process(void)
 {
     /* open(2) uses the lowest closed number, which is fd. Read-only: a write to the descriptor must fail. */
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -129,7 +129,7 @@ static int print_command_help(const struct command *c, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    repair_inherited_state();
+    prepare_process();
     if (argc == 1 && strcmp(file_base(argv[0]), REAPER_NAME) == 0) {
         reaper_run(argv[0]);
         return EXIT_FAILED;

@@ -11,6 +11,7 @@ static const struct verb verbs[] = {
     {"fish", "", "for ~/.config/fish/completions/profgrab.fish"},
     {NULL, NULL, NULL},
 };
+/* In the order of `verbs`. */
 static void (*const writers[])(FILE *out) = {completion_bash, completion_zsh, completion_fish};
 
 static int run_completion(int argc, char **argv, struct err *err)

@@ -16,8 +16,7 @@ static const char head[] =
     "    end\n"
     "end\n"
     "\n"
-    "# Prints names of the inventory that the command line names, or of the default inventory. If the word "
-    "is a\n"
+    "# Prints names from the inventory of --inventory, or from the default inventory. If the word is a\n"
     "# comma-separated list (a,b,c), prints each name after the earlier entries (a,b,NAME).\n"
     "function __profgrab_names # OPTION, the option of `profgrab hosts` that selects the type of name\n"
     "    set -l words (commandline -opc)\n"
@@ -116,12 +115,12 @@ static void begin_option_line(FILE *out, const struct command *c, const struct o
 
 static void put_option(FILE *out, const struct command *c, const struct option *o)
 {
-    bool profile = completion_value(o) == VALUE_PROFILE;
-    if (profile) {
+    bool is_profile = completion_value(o) == VALUE_PROFILE;
+    if (is_profile) {
         begin_option_line(out, c, o, IN_BUNDLE);
         fputs(" -x -a '(__profgrab_members --profiles)'\n", out);
     }
-    begin_option_line(out, c, o, profile ? NOT_IN_BUNDLE : "");
+    begin_option_line(out, c, o, is_profile ? NOT_IN_BUNDLE : "");
     put_value(out, o);
     fputs(" -d ", out);
     put_quoted(out, o->help);

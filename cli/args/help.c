@@ -155,8 +155,8 @@ static void print_summary(void)
     const struct finding_rule *r;
     columns_print_folded(
         stdout,
-        "The summary has the findings on the profiles: the first sentences of README.md, of the "
-        "page and of the note on an issue, and `summary` in the manifest. A suspect is in the "
+        "The summary has the findings on the profiles. README.md, the page and the note on an issue begin "
+        "with it; the manifest has it as `summary`. A suspect is in the "
         "summary only from its threshold on, a fact always. Each finding has a rule. " PLACEHOLDERS_TEXT,
         0, 0);
     for (size_t i = 0; (r = findings_rule(i)); i++)
@@ -197,8 +197,8 @@ static void join_words(int argc, char **argv, struct buf *ret)
 static int print_named_topic(const char *name, struct err *err)
 {
     for (size_t i = 0; i < sizeof topic_texts / sizeof *topic_texts; i++) {
-        bool alias = topic_texts[i].alias && strcmp(topic_texts[i].alias, name) == 0;
-        if (strcmp(topics[i].name, name) != 0 && !alias)
+        bool is_alias = topic_texts[i].alias && strcmp(topic_texts[i].alias, name) == 0;
+        if (strcmp(topics[i].name, name) != 0 && !is_alias)
             continue;
         if (topic_texts[i].page)
             return manual_print(topic_texts[i].page, stdout, err) < 0 ? -1 : 1;

@@ -93,6 +93,7 @@ static const struct {
                      {"Pa", ""}, {"Va", ""}, {"Nm", ""}, {"Sx", ""},  {"Sy", ""}};
 #define N_INLINE (sizeof inline_macros / sizeof *inline_macros)
 
+/* Returns the macro's index, or N_INLINE if the word is no such macro. */
 static size_t find_inline_macro(const char *word)
 {
     size_t i = 0;
@@ -114,6 +115,7 @@ static const struct {
 } enclosing_macros[] = {{"Op", "[", "]"}, {"Pq", "(", ")"}, {"Ql", "'", "'"}};
 #define N_ENCLOSING (sizeof enclosing_macros / sizeof *enclosing_macros)
 
+/* Returns the macro's index, or N_ENCLOSING if the word is no such macro. */
 static size_t find_enclosing_macro(const char *word)
 {
     size_t i = 0;

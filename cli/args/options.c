@@ -72,8 +72,8 @@ static int set_value(const struct parser *p, const struct option *o, const char 
     return -1;
 }
 
-/* Sets an option. `value` is the rest of its word, after `=` or the letter. If it is NULL, the next argument
- * is the value, except for a flag. */
+/* Sets an option. `value` is the text after `=` or after the option's letter. NULL: the next argument is the
+ * value, unless the option is a flag. */
 static int read_value(struct parser *p, const struct option *o, const char *value, struct err *err)
 {
     if (o->type == OPTION_FLAG && value)
@@ -89,12 +89,12 @@ static int read_value(struct parser *p, const struct option *o, const char *valu
 /* Lists the options whose names end in `name`: `--issue-label or --redact-label` for label. Returns dst. */
 static char *list_longer_names(const struct option *table, const char *name, char *dst, size_t cap)
 {
-    size_t n = strlen(name), len = 0;
+    size_t n = strlen(name), used = 0;
     dst[0] = '\0';
-    for (const struct option *o = table; n > 0 && o->name && len < cap; o++) {
-        size_t length = strlen(o->name);
-        if (length > n + 1 && o->name[length - n - 1] == '-' && strcmp(o->name + length - n, name) == 0)
-            len += (size_t)snprintf(dst + len, cap - len, "%s--%s", len ? " or " : "", o->name);
+    for (const struct option *o = table; n > 0 && o->name && used < cap; o++) {
+        size_t longer = strlen(o->name);
+        if (longer > n + 1 && o->name[longer - n - 1] == '-' && strcmp(o->name + longer - n, name) == 0)
+            used += (size_t)snprintf(dst + used, cap - used, "%s--%s", used ? " or " : "", o->name);
     }
     return dst;
 }

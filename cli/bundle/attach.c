@@ -60,8 +60,8 @@ static bool is_encrypted(const char *path)
     return n > 0 && age_is_encrypted(first, (size_t)n);
 }
 
-/* Checks that the file is a bundle that can be handed off. A failed hand-off prints the command that repeats
- * it. That command would fail again for such a file, so attach checks the file before the hand-off. */
+/* Refuses a file that is not a bundle in plain text, and a copy that was handed off already. Without this
+ * check the hand-off would fail, and print a command to repeat it that would fail again. */
 static int check_bundle(const char *path, struct err *err)
 {
     char *text = NULL;
@@ -83,14 +83,14 @@ static int check_bundle(const char *path, struct err *err)
 static int prepare_delivery(const struct attach_options *o, const struct strlist *words,
                             struct inventory **ret_inventory, struct delivery *ret, struct err *err)
 {
-    bool requested = false;
+    bool is_requested = false;
     if (words->n != 1) {
         err_set(err, ERR_USAGE, "attach needs exactly one bundle");
         return err_hint(err, "profgrab attach BUNDLE --for TEAM");
     }
-    if (delivery_is_requested(&o->delivery, &requested, err) < 0)
+    if (delivery_is_requested(&o->delivery, &is_requested, err) < 0)
         return -1;
-    if (!requested) {
+    if (!is_requested) {
         err_set(err, ERR_USAGE, "attach: neither --for nor --to is given");
         return err_hint(err, "add --for TEAM, a team of the inventory, or --to TRACKER:PROJECT");
     }

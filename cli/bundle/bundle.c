@@ -71,6 +71,7 @@ static const struct option options[] = {
 
 /* ---- list ---------------------------------------------------------------------------------------------- */
 
+/* Prints a member, or adds it to the JSON array `ctx` unless that is NULL. */
 static int show_member(void *ctx, const struct bundle_member *member, struct err *err)
 {
     char time[32];
@@ -84,8 +85,8 @@ static int show_member(void *ctx, const struct bundle_member *member, struct err
     return 0;
 }
 
-/* Selects the members of a bundle that have this content. */
-struct member_list {
+/* The members to print: those of the bundle that have this content. */
+struct member_selection {
     const char *bundle;
     enum input_content content;
     struct input_keys keys;
@@ -93,7 +94,7 @@ struct member_list {
 
 static int print_members(void *ctx, struct buf *ret, struct err *err)
 {
-    struct member_list *m = ctx;
+    struct member_selection *m = ctx;
     struct input_entries all;
     int rc = input_list_entries(m->bundle, &m->keys, &all, err);
     (void)ret;
@@ -110,11 +111,11 @@ static int print_members(void *ctx, struct buf *ret, struct err *err)
 static int list_members(const struct bundle_options *o, const char *bundle, struct opener *opener,
                         struct err *err)
 {
-    struct member_list m = {.bundle = bundle,
-                            .content = !o->dumps      ? INPUT_PROFILES
-                                       : !o->profiles ? INPUT_DUMPS
-                                                      : INPUT_BOTH,
-                            .keys = {.option = "--identity", .opener = opener}};
+    struct member_selection m = {.bundle = bundle,
+                                 .content = !o->dumps      ? INPUT_PROFILES
+                                            : !o->profiles ? INPUT_DUMPS
+                                                           : INPUT_BOTH,
+                                 .keys = {.option = "--identity", .opener = opener}};
     struct proc_fork_limits limits = confined_limits(input_size(bundle), signals_cancel_fd());
     if (o->json)
         return err_set(err, ERR_USAGE, "--json cannot be combined with --profiles or --dumps");
@@ -164,6 +165,7 @@ static int extract_members(const struct bundle_options *o, const struct strlist 
 
 /* ---- verbs --------------------------------------------------------------------------------------------- */
 
+/* A verb whose file may be encrypted. */
 typedef int opener_verb_fn(const struct bundle_options *o, const struct strlist *rest, struct opener *opener,
                            struct err *err);
 
@@ -242,7 +244,7 @@ static const struct verb verbs[] = {
 };
 
 static const struct {
-    size_t max_files;
+    size_t max_arguments; /* after the verb */
     /* Returns the exit code, or -1 and sets err. */
     int (*run)(const struct bundle_options *o, const struct strlist *rest, struct err *err);
 } verb_rows[] = {[LIST] = {1, run_list},
@@ -274,9 +276,9 @@ static int run_verb(const struct bundle_options *o, struct strlist *words, struc
     for (size_t i = 0; verbs[i].name; i++) {
         if (strcmp(words->items[0], verbs[i].name) != 0)
             continue;
-        if (rest.n == 0 || rest.n > verb_rows[i].max_files)
+        if (rest.n == 0 || rest.n > verb_rows[i].max_arguments)
             return err_set(err, ERR_USAGE, "bundle %s needs %s", verbs[i].name,
-                           verb_rows[i].max_files == 1 ? "one file" : "a file");
+                           verb_rows[i].max_arguments == 1 ? "one file" : "a file");
         return verb_rows[i].run(o, &rest, err);
     }
     return refuse_verb(words->items[0], err);

@@ -28,7 +28,7 @@ struct creation {
     bool unfinished;               /* a source is the work directory of a killed run */
 };
 
-/* Returns the name of a file in the bundle, a new string: `files/` and the path. In each part of the path, a
+/* Returns a new string: the name of a file in the bundle, `files/` and the path. In each part of the path, a
  * dash replaces the characters that text_is_name does not allow there. */
 static char *member_name(const char *path)
 {
@@ -39,15 +39,16 @@ static char *member_name(const char *path)
         return NULL;
     for (char *p = name; *p; p++) {
         char text[2] = {*p, '\0'};
-        bool first = p == name || p[-1] == '/';
-        if (*p != '/' && !text_is_name(text) && (first || !strchr("._-", *p)))
+        bool begins_part = p == name || p[-1] == '/';
+        if (*p != '/' && !text_is_name(text) && (begins_part || !strchr("._-", *p)))
             *p = '-';
     }
     return name;
 }
 
-/* Refuses sparse files with large holes, because copying a hole takes as long as copying data. */
-static int check_holes(struct creation *c, const struct fetch_local_file *from, struct err *err)
+/* Adds the holes of a file. Fails if there are too many bytes in holes, because copying a hole takes as long
+ * as copying data. */
+static int count_holes(struct creation *c, const struct fetch_local_file *from, struct err *err)
 {
     struct stat st;
     if (fstat(from->fd, &st) < 0)
@@ -68,7 +69,7 @@ static int add_copy(struct creation *c, struct fetch_local_file *from, const cha
     int rc = -1;
     if (fd_cancelled(signals_cancel_fd()))
         return err_set(err, ERR_CANCELLED, "interrupted; nothing was written");
-    if (confined_budget_check(&c->budget, from->path, err) < 0 || check_holes(c, from, err) < 0)
+    if (confined_budget_check(&c->budget, from->path, err) < 0 || count_holes(c, from, err) < 0)
         return -1;
     const struct dir *files = workdir_files(c->work);
     char *dir = file_dir(name);
@@ -111,12 +112,13 @@ struct source_directory {
 /* Refuses a file with several hard links in a directory that others can write, because another user may have
  * linked a file of another directory. Accepts a hard link in a directory that only the user or the file's
  * owner can write. */
-static int refuse_foreign_link(const struct source_directory *x, const char *path, const struct stat *st,
+static int refuse_foreign_link(const struct source_directory *source, const char *path, const struct stat *st,
                                struct err *err)
 {
     struct stat parent;
     char *dir = file_dir(path);
-    int rc = dir ? dir_stat(&x->directory, file_base(path) == path ? "" : dir, &parent, err) : err_nomem(err);
+    int rc =
+        dir ? dir_stat(&source->directory, file_base(path) == path ? "" : dir, &parent, err) : err_nomem(err);
     free(dir);
     if (rc < 0)
         return -1;
@@ -126,18 +128,18 @@ static int refuse_foreign_link(const struct source_directory *x, const char *pat
     err_set(err, ERR_FAILED,
             "%s/%s has several names (hard links) in a directory that others can write: another user may "
             "have linked it",
-            x->directory.name, path);
+            source->directory.name, path);
     return err_hint(err, "copy the directory, or name the file itself");
 }
 
 static int add_entry(void *ctx, const char *path, const struct stat *st, struct err *err)
 {
-    struct source_directory *x = ctx;
+    struct source_directory *source = ctx;
     if (S_ISDIR(st->st_mode))
         return 0;
-    if (S_ISREG(st->st_mode) && st->st_nlink > 1 && refuse_foreign_link(x, path, st, err) < 0)
+    if (S_ISREG(st->st_mode) && st->st_nlink > 1 && refuse_foreign_link(source, path, st, err) < 0)
         return -1;
-    char *full_path = file_join(x->directory.name, path);
+    char *full_path = file_join(source->directory.name, path);
     struct fetch_local_file from = {
         .fd = -1, .copy_fd = -1, .cancel_fd = signals_cancel_fd(), .path = full_path};
     int rc = -1;
@@ -145,8 +147,8 @@ static int add_entry(void *ctx, const char *path, const struct stat *st, struct 
         err_nomem(err);
     else if (!S_ISREG(st->st_mode))
         err_set(err, ERR_FAILED, "%s is not a regular file", full_path);
-    else if ((from.fd = dir_open(&x->directory, path, err)) >= 0)
-        rc = add_file(x->creation, &from, path, err);
+    else if ((from.fd = dir_open(&source->directory, path, err)) >= 0)
+        rc = add_file(source->creation, &from, path, err);
     fd_close(&from.fd);
     free(full_path);
     return rc;
@@ -154,14 +156,14 @@ static int add_entry(void *ctx, const char *path, const struct stat *st, struct 
 
 static int add_directory(struct creation *c, const char *path, struct err *err)
 {
-    struct source_directory x = {.creation = c};
+    struct source_directory source = {.creation = c};
     const struct dir_walk walk = {
-        .max_entries = MAX_ENTRIES, .max_depth = MAX_DEPTH, .visit = add_entry, .ctx = &x};
+        .max_entries = MAX_ENTRIES, .max_depth = MAX_DEPTH, .visit = add_entry, .ctx = &source};
     c->unfinished = c->unfinished || text_ends_in(path, ".partial");
-    if (workdir_open_copied(path, &x.directory, err) < 0)
+    if (workdir_open_copied(path, &source.directory, err) < 0)
         return -1;
-    int rc = dir_walk(&x.directory, &walk, err);
-    fd_close(&x.directory.fd);
+    int rc = dir_walk(&source.directory, &walk, err);
+    fd_close(&source.directory.fd);
     return rc;
 }
 

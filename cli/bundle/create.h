@@ -4,8 +4,8 @@
 
 #include "base/base.h"
 
-/* Copies the files, and all files below directories, into a bundle at `output` (see workdir_new), and prints
- * its path. Returns the exit code, or -1. */
+/* Copies the files of `sources`, and all files below the directories of `sources`, into a bundle at `output`
+ * (see workdir_new), and prints the bundle's path. `reason` NULL: none. Returns the exit code, or -1. */
 int create_bundle(const char *output, const char *reason, const struct strlist *sources, struct err *err);
 
 /* Prints that a bundle has no page, and why. */

@@ -86,7 +86,7 @@ static char *join_text(const char *a, const char *b)
 
 /* Makes the output's name from the file's name. Fails for standard input, and for a file to decrypt without
  * the ending .age. */
-static int default_output(const struct crypt_options *o, bool encrypt, char **ret, struct err *err)
+static int make_output_name(const struct crypt_options *o, bool encrypt, char **ret, struct err *err)
 {
     size_t n = strlen(o->file), ending = strlen(ENDING);
     bool has_ending = n > ending && strcmp(o->file + n - ending, ENDING) == 0;
@@ -98,20 +98,21 @@ static int default_output(const struct crypt_options *o, bool encrypt, char **re
     return *ret ? 0 : err_nomem(err);
 }
 
-/* Chooses and checks the output before the user is asked for a passphrase. */
-static int check_output(struct crypt_job *j, bool encrypt, struct err *err)
+/* Sets j->path, or j->out for standard output, before the user is asked for a passphrase. Fails if the file
+ * exists, or if standard output is a terminal and the data is not armored text. */
+static int choose_output(struct crypt_job *j, bool encrypt, struct err *err)
 {
     const char *output = j->o->output;
-    bool text = encrypt && j->o->armor;
+    bool is_text = encrypt && j->o->armor;
     if (output && strcmp(output, "-") == 0) {
         j->out = STDOUT_FILENO;
-        if (text || !isatty(STDOUT_FILENO))
+        if (is_text || !isatty(STDOUT_FILENO))
             return 0;
         err_set(err, ERR_USAGE,
                 "standard output is a terminal, which may execute control characters of the data");
         return err_hint(err, "-o FILE, or a pipe");
     }
-    if (!output && default_output(j->o, encrypt, &j->path, err) < 0)
+    if (!output && make_output_name(j->o, encrypt, &j->path, err) < 0)
         return -1;
     if (output && !(j->path = strdup(output)))
         return err_nomem(err);
@@ -130,13 +131,13 @@ static int check_input(const struct crypt_job *j, struct err *err)
     ssize_t n = j->in == STDIN_FILENO ? -1 : pread(j->in, first, sizeof first, 0);
     if (n < 0 || age_is_encrypted(first, (size_t)n))
         return 0;
-    bool bundle = bundle_read_manifest(j->o->file, NULL, &manifest, NULL) == 0;
+    bool is_bundle = bundle_read_manifest(j->o->file, NULL, &manifest, NULL) == 0;
     free(manifest);
     err_set(err, ERR_FAILED, "%s is not encrypted: it is %s", j->o->file,
-            bundle ? "a bundle in plain text" : "not in the age format");
-    return bundle ? err_hint(err, "`profgrab bundle verify %s` and `bundle extract` read it without a key",
-                             j->o->file)
-                  : -1;
+            is_bundle ? "a bundle in plain text" : "not in the age format");
+    return is_bundle ? err_hint(err, "`profgrab bundle verify %s` and `bundle extract` read it without a key",
+                                j->o->file)
+                     : -1;
 }
 
 static int begin_job(struct crypt_job *j, const struct crypt_options *o, bool encrypt, struct err *err)
@@ -233,7 +234,7 @@ int crypt_encrypt(const struct crypt_options *o, struct err *err)
     struct age_recipients *to = NULL;
     int rc = -1;
     if (begin_job(&j, o, true, err) == 0 && age_recipients_new(&to, err) == 0 &&
-        add_recipients(o, to, err) == 0 && check_output(&j, true, err) == 0 &&
+        add_recipients(o, to, err) == 0 && choose_output(&j, true, err) == 0 &&
         (!o->passphrase || add_passphrase(to, o->passphrase_file, err) == 0) && open_output(&j, err) == 0) {
         rc = encrypt_file(&j, to, err);
         if (rc < 0)
@@ -248,7 +249,8 @@ int crypt_encrypt(const struct crypt_options *o, struct err *err)
 
 /* ---- decrypt ------------------------------------------------------------------------------------------- */
 
-/* Each decrypted chunk is authentic. Only the last chunk shows that the file is complete. */
+/* Writes each decrypted chunk at once, because each chunk is authentic. Only the last chunk shows that the
+ * file is complete, so a failure may follow written data. */
 static int copy_decrypted(const struct crypt_job *j, struct age_reader *r, struct err *err)
 {
     ssize_t n = 0;
@@ -283,7 +285,7 @@ int crypt_decrypt(const struct crypt_options *o, struct err *err)
     struct crypt_job j;
     struct opener opener;
     int rc = -1;
-    if (begin_job(&j, o, false, err) == 0 && check_output(&j, false, err) == 0 &&
+    if (begin_job(&j, o, false, err) == 0 && choose_output(&j, false, err) == 0 &&
         opener_init(&opener, o->identities, o->passphrase_file, err) == 0) {
         rc = decrypt_file(&j, opener.identities, err);
         opener_release(&opener);

@@ -11,11 +11,12 @@ struct crypt_options {
     const struct strlist *recipients; /* recipients, or names of files with recipients */
     const struct strlist *identities; /* names of identity files */
     const char *passphrase_file;      /* NULL: ask the user */
-    bool passphrase;
-    bool armor;
+    bool passphrase;                  /* encrypt with a passphrase instead of `recipients` */
+    bool armor;                       /* encrypt as text */
 };
 
-/* Both print the path of the new file on stdout. crypt_encrypt also prints the recipients on stderr. */
+/* Both print the path of the new file on stdout, unless `output` is "-". crypt_encrypt also prints the
+ * recipients on stderr. */
 int crypt_encrypt(const struct crypt_options *o, struct err *err);
 int crypt_decrypt(const struct crypt_options *o, struct err *err);
 

@@ -212,26 +212,26 @@ static int run_delivery(const struct delivery *d, const struct handoff_caller *c
     struct record_collector collector;
     struct reporter reporter = {.delivery = d, .caller = caller};
     record_read_collector(&collector);
-    const struct delivery_run delivery = {.bundle = caller->bundle,
-                                          .user = collector.user,
-                                          .workstation = collector.workstation,
-                                          .draw = page_build_copy,
-                                          .draw_ctx = &notes,
-                                          .copy_cpu_ms = confined_copy_limit_ms(input_size(caller->bundle)),
-                                          .ask = prompt_ask,
-                                          .ask_ctx = caller->prompt,
-                                          .ask_ms = GATEWAY_ASK_MS,
-                                          .cancel_fd = signals_cancel_fd(),
-                                          .copied = on_copied,
-                                          .title_redacted = on_title_redacted,
-                                          .step = d->options->dry_run ? NULL : on_step,
-                                          .waiting = caller->quiet ? NULL : on_waiting,
-                                          .dry_request = on_dry_request,
-                                          .ctx = &reporter};
+    const struct delivery_run run = {.bundle = caller->bundle,
+                                     .user = collector.user,
+                                     .workstation = collector.workstation,
+                                     .draw = page_build_copy,
+                                     .draw_ctx = &notes,
+                                     .copy_cpu_ms = confined_copy_limit_ms(input_size(caller->bundle)),
+                                     .ask = prompt_ask,
+                                     .ask_ctx = caller->prompt,
+                                     .ask_ms = GATEWAY_ASK_MS,
+                                     .cancel_fd = signals_cancel_fd(),
+                                     .copied = on_copied,
+                                     .title_redacted = on_title_redacted,
+                                     .step = d->options->dry_run ? NULL : on_step,
+                                     .waiting = caller->quiet ? NULL : on_waiting,
+                                     .dry_request = on_dry_request,
+                                     .ctx = &reporter};
     set_exit_text(&reporter, HANDOFF_READ_PLACE);
     if (http_global_init(err) < 0)
         return -1;
-    int rc = delivery_run(d, &delivery, ret, err);
+    int rc = delivery_run(d, &run, ret, err);
     http_global_cleanup();
     return rc;
 }
@@ -266,10 +266,10 @@ int handoff_command(const struct delivery *d, const struct handoff_caller *calle
     }
     const struct err *failure = &ret->failure;
     /* The same command would fail again after a usage error, so do not print it. */
-    bool usage = failure->kind == ERR_USAGE && ret->result.handoff.left == HANDOFF_LEFT_NOTHING;
-    int code = usage || failure->kind == ERR_CANCELLED ? exit_status_of(failure) : EXIT_HANDOFF;
+    bool is_usage_error = failure->kind == ERR_USAGE && ret->result.handoff.left == HANDOFF_LEFT_NOTHING;
+    int code = is_usage_error || failure->kind == ERR_CANCELLED ? exit_status_of(failure) : EXIT_HANDOFF;
     print_failure(d, &ret->result, failure);
-    if (!usage)
+    if (!is_usage_error)
         handoff_print_repeat(d, caller, ret);
     return code;
 }

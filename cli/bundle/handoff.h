@@ -1,5 +1,5 @@
 /*
- * The options of a hand-off and its run, for `profgrab attach` and for captures with --for or --to.
+ * The options and the run of a hand-off, for `profgrab attach` and for captures with --for or --to.
  *
  * This folder has the commands on finished bundles: `attach` and the verbs of `bundle`, each in a file of its
  * own. bundle/, seal/ and handoff/ do the work; this folder reads options and keys, and prints.

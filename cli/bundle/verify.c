@@ -13,6 +13,7 @@ static const char *state_name(enum bundle_file_state state)
     return names[state];
 }
 
+/* Prints the state of a file, or adds it to the JSON array `ctx` unless that is NULL. */
 static void print_file_state(void *ctx, const struct bundle_file_result *f)
 {
     json_t *rows = ctx;
@@ -23,7 +24,7 @@ static void print_file_state(void *ctx, const struct bundle_file_result *f)
         printf("%-8s %12llu  %s\n", state_name(f->state), (unsigned long long)f->size, f->path);
 }
 
-/* The state of the signature in JSON and as a text. */
+/* For each state of the signature: its name in JSON, and its text. */
 static const struct {
     const char *name, *text;
 } signatures[] = {[BUNDLE_UNSIGNED] = {"none", "none: the author is not verified"},

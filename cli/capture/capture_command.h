@@ -1,9 +1,9 @@
 /*
  * Runs a capture for `profgrab grab` and `profgrab resume`.
  *
- * grab.c and resume.c read the options (fetch_options.h) and make a request. capture/ runs it. This folder
- * prints its events, its targets (outcome_table.h) and its result (result.h), and chooses the exit code
- * (ending.h). dry_run.h prints the plan instead.
+ * grab.c and resume.c read the options (fetch_options.h) and make a request. capture/ runs the request. This
+ * folder prints the events, the targets (outcome_table.h) and the result (result.h) of the run, and chooses
+ * the exit code (ending.h). dry_run.h prints the plan instead.
  */
 #ifndef CLI_CAPTURE_CAPTURE_COMMAND_H
 #define CLI_CAPTURE_CAPTURE_COMMAND_H
@@ -38,8 +38,8 @@ int capture_command_hand_off(const struct capture_command *c, int code);
 /* Prints an event about the earlier run. For use as capture_observer.event; ignores ctx. */
 void capture_command_print_earlier(void *ctx, const struct capture_event *event);
 
-/* Prints the JSON result if --json is given. If that fails, prints the bundle's path on stderr. Returns the
- * exit code. */
+/* Prints the JSON result if --json is given. If that fails, prints the bundle's path on stderr. Returns
+ * `code`, or EXIT_PARTIAL if `code` is EXIT_OK and the result could not be printed. */
 int capture_command_end(struct result *result, int code, const struct err *failure);
 
 #endif

@@ -146,7 +146,8 @@ static const char *find_verb_owner(const char *word)
     return NULL;
 }
 
-static int refuse_missing_host(const struct strlist *words, bool with_options, struct err *err)
+/* Sets the error, and a hint that depends on the words: they may be a misspelt command, a verb or a file. */
+static int refuse_missing_host(const struct strlist *words, bool has_options, struct err *err)
 {
     const char *first = words->n ? words->items[0] : "", *command = find_near_command(first, false);
     const char *file = find_file_word(words), *owner = find_verb_owner(first);
@@ -158,7 +159,7 @@ static int refuse_missing_host(const struct strlist *words, bool with_options, s
                         "%s is a kind, which is fetched from a host: profgrab --host NAME %s; to read the "
                         "file: profgrab view %.100s, or go tool trace for an execution trace",
                         first, first, file);
-    if (with_options && command_find(first))
+    if (has_options && command_find(first))
         return refuse_late_command(first, err);
     if (owner)
         return err_hint(err, "did you mean `profgrab %s %s`?", owner, first);
@@ -204,7 +205,7 @@ static void offer_listed_kinds(const struct targets *targets, struct nearest *ne
 /* Refuses typing errors: a duration, a word that resembles a kind, and a first word that is or resembles a
  * command. Accepts any other unknown word, because it may be a profile that only the service's index page
  * lists. */
-static int check_word(const struct grab *g, const char *word, bool first, struct err *err)
+static int check_word(const struct grab *g, const char *word, bool is_first, struct err *err)
 {
     char name[64], names[300];
     struct nearest near = NEAREST_INIT(name);
@@ -212,8 +213,8 @@ static int check_word(const struct grab *g, const char *word, bool first, struct
     if (fetch_is_kind(word) || is_listed_kind(&g->targets, word))
         return 0;
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
-    const char *command = first ? find_near_command(name, true) : NULL;
-    if (first && command_find(name))
+    const char *command = is_first ? find_near_command(name, true) : NULL;
+    if (is_first && command_find(name))
         return refuse_late_command(name, err);
     if (command) {
         err_set(err, ERR_USAGE, "\"%.60s\" is neither a command nor a kind", word);
@@ -253,7 +254,8 @@ static void add_wrong_word(const struct grab *g, struct err *err)
 }
 
 /* Resolves the targets. If that fails with a usage error, also looks for a misspelt kind. Without an
- * inventory no service lists kinds of its own, so only the misspelt kind is reported; otherwise both are. */
+ * inventory, no service lists kinds of its own, so err has only the misspelt kind. With an inventory, err has
+ * both errors. */
 static int find_targets(struct grab *g, struct err *err)
 {
     struct err failure = ERR_INIT;

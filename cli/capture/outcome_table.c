@@ -27,9 +27,8 @@ static void add_target(struct rows *table, const struct outcome *t)
         snprintf(items, sizeof items, "%zu/%zu", t->n_collected, t->n_to_fetch);
     if (t->began)
         text_duration(duration, sizeof duration, outcome_duration(t));
-    /* `is_wrong_request`: the request itself is wrong. A message above the table explains that once for all
-     * targets.
-     */
+    /* `is_wrong_request`: the request itself is wrong. A message above the table explains this once for all
+     * targets. */
     snprintf(why, sizeof why, "%s", t->is_wrong_request ? "nothing was fetched: see above" : t->why);
     if (!*why && !outcome_is_complete(t))
         snprintf(why, sizeof why, "%s", t->began ? "not finished" : "not begun");
@@ -42,7 +41,7 @@ static void add_target(struct rows *table, const struct outcome *t)
 /* Adds the row of all complete targets: 90 targets, 270 items, 12.3 MB, 1.2s to 7.4s. */
 static void add_complete(struct rows *table, const struct outcomes *t, size_t n)
 {
-    char name[60], items[60], size[32], duration[80], least[32], most[32];
+    char name[60], items[60], size[32], duration[80], shortest_text[32], longest_text[32];
     size_t collected = 0;
     uint64_t bytes = 0;
     int64_t shortest = INT64_MAX, longest = 0;
@@ -58,8 +57,9 @@ static void add_complete(struct rows *table, const struct outcomes *t, size_t n)
     }
     snprintf(name, sizeof name, "%zu targets", n);
     snprintf(items, sizeof items, "%zu", collected);
-    snprintf(duration, sizeof duration, "%s to %s", text_duration(least, sizeof least, shortest),
-             text_duration(most, sizeof most, longest));
+    snprintf(duration, sizeof duration, "%s to %s",
+             text_duration(shortest_text, sizeof shortest_text, shortest),
+             text_duration(longest_text, sizeof longest_text, longest));
     rows_add(table,
              (const char *const[]){name, items, describe_size(size, sizeof size, bytes), duration, ""});
 }

@@ -7,6 +7,8 @@
 
 #include "base/banned.h"
 
+/* The put functions return 0, or another number if memory runs out. */
+
 /* Sets a key, unless the text is empty. Repairs the UTF-8 of a message that was cut within a character. */
 static int put_text(json_t *object, const char *key, const char *text)
 {

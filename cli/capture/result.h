@@ -10,8 +10,8 @@
 
 struct json_t;
 
-/* Zero-initialise it. It stores items and failures only if `json` is set. An incomplete item is also listed
- * as a failure. */
+/* The result of a run. Zero-initialise it. It stores items and failures only if `json` is set. An incomplete
+ * item is also listed as a failure. */
 struct result {
     bool json;     /* --json is given */
     char *bundle;  /* the bundle's path, owned; NULL: there is no bundle */

@@ -116,8 +116,8 @@ static int open_earlier(struct resume *r, struct err *err)
     return capture_earlier_open(&r->earlier, err);
 }
 
-/* Fails if checking the earlier run's files has used up the time of the budget. `bytes`, the size of the file
- * that was checked before this one, adds time to the budget of a work directory. */
+/* For capture_earlier_recover. Fails if checking the earlier run's files has used up the time of the budget.
+ * `bytes`, the size of the previous file, adds time to the budget of a work directory. */
 static int limit_checking(void *ctx, const char *directory, uint64_t bytes, struct err *err)
 {
     struct resume *r = ctx;
@@ -155,8 +155,8 @@ static void add_request_paths(const struct manifest_request *request, struct buf
             buf_addf(to, ", GET %s", request->kinds.items[i]);
 }
 
-/* Prints the hosts to open. An attacker may have written the manifest, so hosts outside the inventory, and
- * ports, sockets and paths of the request, are printed even with --quiet. */
+/* Prints the hosts to open. Prints hosts outside the inventory, and ports, sockets and paths of the request,
+ * even with --quiet, because an attacker may have written the manifest. */
 static void print_targets(const struct resume *r)
 {
     enum { SHOWN_MAX = 12, TEXT_MAX = 400 };
@@ -212,12 +212,12 @@ static int prepare_resume(struct resume *r, struct err *err)
 {
     struct resume_options *o = &r->options;
     struct capture_earlier *e = &r->earlier;
-    bool fetches = capture_earlier_count_incomplete(e) > 0;
-    if (fetches && o->target.from && capture_earlier_list_hosts(e, &o->target.selection.hosts, err) < 0)
+    bool is_incomplete = capture_earlier_count_incomplete(e) > 0;
+    if (is_incomplete && o->target.from && capture_earlier_list_hosts(e, &o->target.selection.hosts, err) < 0)
         return -1;
-    if ((fetches || r->hand_off) && target_load(&o->target, &r->inventory, err) < 0)
+    if ((is_incomplete || r->hand_off) && target_load(&o->target, &r->inventory, err) < 0)
         return -1;
-    if (fetches && resolve_sources(&o->target, &r->prompt, r->inventory, &e->targets, err) < 0)
+    if (is_incomplete && resolve_sources(&o->target, &r->prompt, r->inventory, &e->targets, err) < 0)
         return -1;
     if (choose_targets(r, err) < 0 || recover_files(r, err) < 0 ||
         (e->targets.n > 0 && capture_check_kinds(&e->manifest->request.kinds, &e->targets, o->yes, err) < 0))
@@ -260,7 +260,7 @@ static int run_targets(struct resume *r, struct err *err)
     return confirm_many(&confirm, prompt, err) < 0 ? exit_status_of(err) : capture_command_run(&command, err);
 }
 
-/* Hands off the unchanged bundle. Only the hand-off needs the inventory, so it is loaded here. */
+/* Hands off the unchanged bundle. Loads the inventory here, because only the hand-off needs it. */
 static int hand_off_unchanged(struct resume *r, int code, struct err *err)
 {
     struct resume_options *o = &r->options;

@@ -282,9 +282,9 @@ static int make_reports(struct check *c, const struct targets *targets, struct e
     size_t cap = 0, hosts = 0;
     for (size_t i = 0; i < targets->n; i++) {
         const struct target *t = &targets->items[i];
-        bool new_host = i == 0 || targets->items[i - 1].host != t->host;
-        hosts += new_host;
-        if (new_host && add_report(c, &cap, t->host, NULL, err) < 0)
+        bool is_new_host = i == 0 || targets->items[i - 1].host != t->host;
+        hosts += is_new_host;
+        if (is_new_host && add_report(c, &cap, t->host, NULL, err) < 0)
             return -1;
         if (add_report(c, &cap, t->host, t->service, err) < 0)
             return -1;

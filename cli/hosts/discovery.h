@@ -25,7 +25,7 @@ struct discovery_command {
 int discovery_apply(const struct discovery_command *c, size_t *ret_failed, struct err *err);
 
 /* Queries one source like discovery_apply and adds its services. *ret: the source's targets, also those
- * without a host; the caller releases it. */
+ * without a host; the caller releases it. If no target has a known host, prints that and returns 0. */
 int discovery_list(const struct discovery_command *c, struct source_use *use, struct discovered *ret,
                    struct err *err);
 

@@ -14,7 +14,7 @@
 #include "cli/hosts/target.h"
 #include "base/banned.h"
 
-struct forward_command {
+struct forward_arguments {
     struct target_options target;
     struct strlist listen;
     bool quiet;
@@ -23,21 +23,22 @@ struct forward_command {
 };
 
 static const struct option options[] = {
-    TARGET_OPTION_ROWS(struct forward_command, target),
+    TARGET_OPTION_ROWS(struct forward_arguments, target),
     {"listen", 'l', OPTION_LIST, "ADDRESS[,...]",
      "the address: PORT (on 127.0.0.1), IP:PORT or unix:PATH; one for each service, or only 127.0.0.1:0 for "
      "free ports (default: the service's own port if it is free)",
-     offsetof(struct forward_command, listen), 0},
-    {"quiet", 'q', OPTION_FLAG, NULL, "print only errors", offsetof(struct forward_command, quiet), 0},
+     offsetof(struct forward_arguments, listen), 0},
+    {"quiet", 'q', OPTION_FLAG, NULL, "print only errors", offsetof(struct forward_arguments, quiet), 0},
     {"verbose", 'v', OPTION_FLAG, NULL, "print each connection and every step",
-     offsetof(struct forward_command, verbose), 0},
+     offsetof(struct forward_arguments, verbose), 0},
     {"json", 0, OPTION_FLAG, NULL, "print the addresses as JSON on stdout, one object a line",
-     offsetof(struct forward_command, json), 0},
+     offsetof(struct forward_arguments, json), 0},
     OPTIONS_END,
 };
 
+/* One run of the command. */
 struct run {
-    struct forward_command *command;
+    struct forward_arguments *options;
     struct forward_messages messages;
     bool announced; /* the addresses were printed */
     struct prompt *prompt;
@@ -53,7 +54,7 @@ static bool is_any_port(const struct strlist *listen)
            a.port == 0;
 }
 
-static int check_counts(const struct forward_command *c, const struct targets *targets, struct err *err)
+static int check_counts(const struct forward_arguments *o, const struct targets *targets, struct err *err)
 {
     for (size_t i = 1; i < targets->n; i++)
         if (targets->items[i].host != targets->items[0].host) {
@@ -61,10 +62,10 @@ static int check_counts(const struct forward_command *c, const struct targets *t
                     targets->items[0].host->name, targets->items[i].host->name);
             return err_hint(err, "start one `profgrab forward` for each host");
         }
-    if (c->listen.n == 0 || c->listen.n == targets->n || is_any_port(&c->listen))
+    if (o->listen.n == 0 || o->listen.n == targets->n || is_any_port(&o->listen))
         return 0;
-    err_set(err, ERR_USAGE, "--listen names %zu address%s, but there %s %zu service%s", c->listen.n,
-            c->listen.n == 1 ? "" : "es", targets->n == 1 ? "is" : "are", targets->n,
+    err_set(err, ERR_USAGE, "--listen names %zu address%s, but there %s %zu service%s", o->listen.n,
+            o->listen.n == 1 ? "" : "es", targets->n == 1 ? "is" : "are", targets->n,
             targets->n == 1 ? "" : "s");
     return err_hint(err, "name the services with --service, and one address for each in the same order, "
                          "or give only 127.0.0.1:0 for free ports");
@@ -90,7 +91,7 @@ static int listen_by_default(struct forward_service *f, bool quiet, struct err *
 /* Opens all listeners, after it has parsed all addresses. */
 static int listen_all(struct run *r, struct err *err)
 {
-    const struct strlist *addresses = &r->command->listen;
+    const struct strlist *addresses = &r->options->listen;
     for (size_t i = 0; addresses->n && i < r->messages.n; i++)
         if (local_address_parse(addresses->items[addresses->n > 1 ? i : 0],
                                 &r->messages.services[i].listener.address, err) < 0)
@@ -98,7 +99,7 @@ static int listen_all(struct run *r, struct err *err)
     for (size_t i = 0; i < r->messages.n; i++) {
         struct forward_service *f = &r->messages.services[i];
         if (addresses->n ? local_listener_open(&f->listener.address, &f->listener, err) < 0
-                         : listen_by_default(f, r->command->quiet, err) < 0)
+                         : listen_by_default(f, r->options->quiet, err) < 0)
             return -1;
     }
     return 0;
@@ -153,10 +154,10 @@ static int open_host(struct run *r, const struct targets *targets, struct gatewa
     struct ssh_settings ssh;
     struct fetch_observer observer = {
         .ctx = &progress, .opening = on_opening, .host = on_host, .step = on_step};
-    struct fetch_grab grab = target_grab(&r->command->target, targets, &ssh, r->prompt);
+    struct fetch_grab grab = target_grab(&r->options->target, targets, &ssh, r->prompt);
     grab.observer = &observer;
-    progress_init(&progress, &(struct progress_options){.quiet = r->command->quiet,
-                                                        .verbose = r->command->verbose,
+    progress_init(&progress, &(struct progress_options){.quiet = r->options->quiet,
+                                                        .verbose = r->options->verbose,
                                                         .out = stderr,
                                                         .prompt = r->prompt});
     int rc = fetch_open(&grab, r->messages.host, shared, ret, err);
@@ -190,7 +191,7 @@ static int open_and_forward(struct run *r, const struct targets *targets, struct
 {
     struct gateway_shared *shared = NULL;
     struct gateway *gw = NULL;
-    if (target_configure_prompt(&r->command->target, r->prompt, err) < 0)
+    if (target_configure_prompt(&r->options->target, r->prompt, err) < 0)
         return -1;
     int rc = gateway_global_init(err);
     if (rc < 0)
@@ -200,7 +201,7 @@ static int open_and_forward(struct run *r, const struct targets *targets, struct
         if (err->kind == ERR_BUSY)
             err_hint(err, "is it an SSH server? a busy one turns connections away too (MaxStartups): wait a "
                           "little and try again");
-        *err = suggest_check(&r->command->target, targets, r->messages.host, NULL, err);
+        *err = suggest_check(&r->options->target, targets, r->messages.host, NULL, err);
         rc = err_wrap(err, "%s", r->messages.host->name);
     } else if (forward_messages_announce(&r->messages, err) < 0) {
         gateway_close(gw);
@@ -214,17 +215,17 @@ static int open_and_forward(struct run *r, const struct targets *targets, struct
     return rc;
 }
 
-static int run_targets(struct forward_command *c, struct prompt *prompt, const struct targets *targets,
+static int run_targets(struct forward_arguments *o, struct prompt *prompt, const struct targets *targets,
                        struct err *err)
 {
-    struct run r = {.command = c,
+    struct run r = {.options = o,
                     .prompt = prompt,
                     .messages = {.host = targets->items[0].host,
-                                 .options = &c->target,
-                                 .quiet = c->quiet,
-                                 .verbose = c->verbose,
-                                 .json = c->json}};
-    if (check_counts(c, targets, err) < 0 || signals_install(err) < 0)
+                                 .options = &o->target,
+                                 .quiet = o->quiet,
+                                 .verbose = o->verbose,
+                                 .json = o->json}};
+    if (check_counts(o, targets, err) < 0 || signals_install(err) < 0)
         return exit_status_of(err);
     r.messages.services = calloc(targets->n, sizeof *r.messages.services);
     if (!r.messages.services) {
@@ -250,30 +251,30 @@ static int run_targets(struct forward_command *c, struct prompt *prompt, const s
 
 static int run_forward(int argc, char **argv, struct err *err)
 {
-    struct forward_command c = {.target = TARGET_OPTIONS_INIT};
+    struct forward_arguments o = {.target = TARGET_OPTIONS_INIT};
     struct strlist rest = {0};
     struct targets targets = {0};
     struct inventory *inventory = NULL;
     struct prompt prompt;
     int code = EXIT_USAGE;
     prompt_init(&prompt);
-    if (options_parse(options, &(struct arguments){argc, argv}, &c, &rest, err) < 0 ||
-        target_check_arguments(&c.target, &rest, "forward", err) < 0)
+    if (options_parse(options, &(struct arguments){argc, argv}, &o, &rest, err) < 0 ||
+        target_check_arguments(&o.target, &rest, "forward", err) < 0)
         goto out;
-    if (c.quiet && c.verbose) {
+    if (o.quiet && o.verbose) {
         err_set(err, ERR_USAGE, "--quiet and --verbose cannot both be given");
         goto out;
     }
-    if (resolve_targets(&c.target, &prompt, &inventory, &targets, err) < 0)
+    if (resolve_targets(&o.target, &prompt, &inventory, &targets, err) < 0)
         code = exit_status_of(err);
     else
-        code = run_targets(&c, &prompt, &targets, err);
+        code = run_targets(&o, &prompt, &targets, err);
 out:
     targets_release(&targets);
     inventory_free(inventory);
     strlist_release(&rest);
-    strlist_release(&c.listen);
-    target_options_release(&c.target);
+    strlist_release(&o.listen);
+    target_options_release(&o.target);
     prompt_release(&prompt);
     return code;
 }

@@ -15,6 +15,7 @@
 /* The default port of caddy's administration API. */
 #define CADDY_ADMIN_PORT 2019
 
+/* Prints a message on a service. */
 __attribute__((format(printf, 2, 3))) static void print_about(const struct forward_service *f,
                                                               const char *fmt, ...)
 {
@@ -91,8 +92,8 @@ static const char *find_required_host(const struct forward_service *f, char *dst
 {
     const struct service *s = f->target->service;
     const struct local_address *a = &f->listener.address;
-    bool caddy = strstr(s->name, "caddy") || s->port == CADDY_ADMIN_PORT;
-    if (s->host_header || !caddy || s->https || a->path[0] || !s->port || a->port == s->port)
+    bool is_caddy = strstr(s->name, "caddy") || s->port == CADDY_ADMIN_PORT;
+    if (s->host_header || !is_caddy || s->https || a->path[0] || !s->port || a->port == s->port)
         return s->host_header;
     snprintf(dst, cap, "%s:%u", s->host, s->port);
     return dst;
@@ -171,8 +172,8 @@ int forward_messages_announce(const struct forward_messages *m, struct err *err)
     return 0;
 }
 
-/* Checks whether the message differs from the last one, and stores it. */
-static bool is_new_failure(char last_failure[512], const char *msg)
+/* Stores the message as the last failure. Returns whether it differs from the failure before. */
+static bool replace_last_failure(char last_failure[512], const char *msg)
 {
     bool is_new = strcmp(last_failure, msg) != 0;
     snprintf(last_failure, 512, "%s", msg);
@@ -197,7 +198,7 @@ static void print_ended(const struct forward_messages *m, struct forward_service
                     text_duration(duration, sizeof duration, e->ms), text_bytes(sent, sizeof sent, e->sent),
                     text_bytes(received, sizeof received, e->received), e->failure ? ": " : "",
                     e->failure ? e->failure->msg : "");
-    else if (e->failure && !expected && is_new_failure(f->last_failure, e->failure->msg))
+    else if (e->failure && !expected && replace_last_failure(f->last_failure, e->failure->msg))
         print_failure(m, f, e->failure);
     if (!e->failure)
         f->last_failure[0] = '\0';
@@ -214,7 +215,7 @@ static void print_session(struct forward_messages *m, const struct forward_event
         message_print("%s: %s; opening another session", host, why);
     else if (e->kind == FORWARD_RECONNECTED)
         message_print("%s: connected again after %s", host, ms);
-    else if (is_new_failure(m->last_failure, why) || m->verbose)
+    else if (replace_last_failure(m->last_failure, why) || m->verbose)
         message_print("%s: not connected; trying again in %s: %s", host, ms, why);
     if (e->kind != FORWARD_RECONNECT_FAILED)
         m->last_failure[0] = '\0';

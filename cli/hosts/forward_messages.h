@@ -20,7 +20,7 @@ struct forward_messages {
     struct forward_service *services;     /* in the order of the mappings of forward_run */
     size_t n;
     bool quiet, verbose, json;
-    char last_failure[512]; /* the last printed failure to reopen the session; empty after it succeeds */
+    char last_failure[512]; /* the last printed failure to reopen the session; empty after a success */
 };
 
 /* Prints the addresses on stdout and, unless quiet, example commands on stderr. Warns on stderr of listeners

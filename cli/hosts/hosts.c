@@ -70,6 +70,7 @@ struct shared_source {
     json_t *json;
 };
 
+/* Returns a new reference to the description of `use`. Makes it if `last` describes another source. */
 static json_t *share_source(struct shared_source *last, const struct source_use *use)
 {
     if (last->use != use) {
@@ -178,11 +179,11 @@ static void print_cell(const char *text, size_t width)
 /* Prints a row. The last cell is not padded, so that no line ends with blanks. */
 static void print_row(const struct host *h, const char *services, const size_t *widths)
 {
-    bool labels = h->n_labels > 0;
+    bool has_labels = h->n_labels > 0;
     print_cell(h->name, widths[0] + 2);
     print_cell(h->address, widths[1] + 2);
-    print_cell(h->direct ? "direct" : "ssh", *services || labels ? 6 + 2 : 0);
-    print_cell(services, labels ? widths[2] + 1 : 0);
+    print_cell(h->direct ? "direct" : "ssh", *services || has_labels ? 6 + 2 : 0);
+    print_cell(services, has_labels ? widths[2] + 1 : 0);
     for (size_t l = 0; l < h->n_labels; l++) {
         putchar(' ');
         fputs(h->labels[l].name, stdout);
@@ -276,7 +277,7 @@ static int print_hosts(const struct hosts_options *o, const struct targets *t,
     return print_duplicates(t, hosts, n, err);
 }
 
-static int set_missing_inventory(struct err *err)
+static int refuse_missing_inventory(struct err *err)
 {
     err_set(err, ERR_USAGE, "no inventory");
     return err_hint(
@@ -302,10 +303,10 @@ static int list_hosts(const struct hosts_options *o, const struct inventory *inv
     return rc;
 }
 
-static int list_inventory(struct hosts_options *o, const struct discovery_command *sources,
+static int list_inventory(struct hosts_options *o, const struct discovery_command *discovery,
                           const char *pattern, size_t *ret_failed, struct err *err)
 {
-    const struct inventory *inventory = sources->inventory;
+    const struct inventory *inventory = discovery->inventory;
     int rc = 0;
     if (o->groups || o->teams) {
         print_names(o->groups ? inventory_group_name : inventory_team_name, inventory);
@@ -314,13 +315,13 @@ static int list_inventory(struct hosts_options *o, const struct discovery_comman
     if (o->labels)
         return print_labels(inventory, err);
     if (!o->names)
-        rc = discovery_apply(sources, ret_failed, err);
+        rc = discovery_apply(discovery, ret_failed, err);
     if (rc == 0 && !o->services)
-        rc = list_hosts(o, inventory, sources->targets, pattern, err);
+        rc = list_hosts(o, inventory, discovery->targets, pattern, err);
     else if (rc == 0) {
         const char *name;
         print_names(inventory_service_name, inventory);
-        for (size_t i = 0; (name = targets_discovered_name(sources->targets, i)); i++)
+        for (size_t i = 0; (name = targets_discovered_name(discovery->targets, i)); i++)
             printf("%s\n", name);
     }
     return rc;
@@ -330,7 +331,7 @@ static int load_inventory(const struct hosts_options *o, struct inventory **ret,
 {
     if (inventory_file_load(o->target.inventory, ret, err) < 0)
         return -1;
-    return inventory_path(*ret) || o->from ? 0 : set_missing_inventory(err);
+    return inventory_path(*ret) || o->from ? 0 : refuse_missing_inventory(err);
 }
 
 /* Refuses options that cannot be combined. */
@@ -370,16 +371,16 @@ static int run_hosts(int argc, char **argv, struct err *err)
         rc = check_options(&o, &rest, err);
     if (rc == 0)
         rc = load_inventory(&o, &inventory, err);
-    const struct discovery_command sources = {.inventory = inventory,
-                                              .targets = &targets,
-                                              .options = &o.target,
-                                              .prompt = &prompt,
-                                              .policy = choose_policy(&o),
-                                              .verbose = true};
+    const struct discovery_command discovery = {.inventory = inventory,
+                                                .targets = &targets,
+                                                .options = &o.target,
+                                                .prompt = &prompt,
+                                                .policy = choose_policy(&o),
+                                                .verbose = true};
     if (rc == 0 && o.from)
-        rc = hosts_from(&sources, o.from, o.json, err);
+        rc = hosts_from(&discovery, o.from, o.json, err);
     else if (rc == 0)
-        rc = list_inventory(&o, &sources, rest.n ? rest.items[0] : NULL, &failed, err);
+        rc = list_inventory(&o, &discovery, rest.n ? rest.items[0] : NULL, &failed, err);
     targets_release(&targets);
     inventory_free(inventory);
     strlist_release(&rest);

@@ -6,6 +6,7 @@
 #include "cli/term/signals.h"
 #include "base/banned.h"
 
+/* The time limit of `ssh -G` for one host. */
 #define RESOLVE_MS 15000
 
 static void print_text(const char *text)

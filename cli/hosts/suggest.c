@@ -8,9 +8,9 @@
 #include "cli/term/message.h"
 #include "base/banned.h"
 
-/* The commands that show the cause of a failed step. `local` runs on this workstation; `remote` is its last
- * argument, which ssh runs on the host. {A} is the host for ssh, {F} the option for ssh's configuration, {U}
- * the arguments of curl. */
+/* The commands that show the cause of a failed step. `local` runs on this workstation. `remote` is the last
+ * argument of `local`: ssh runs it on the host. {A} is the host for ssh, {F} the option for ssh's
+ * configuration, {U} the arguments of curl. */
 static const struct {
     const char *local;
     const char *remote;
@@ -131,8 +131,8 @@ static void add_service(struct buf *line, const struct service *s)
     add_option(line, "--scheme", s->https ? "https" : NULL);
 }
 
-/* Returns a service that the command must name: one of a host outside the inventory, or one that was selected
- * by its port. NULL: the host's name is enough. */
+/* Returns a service that the command must name: a service of a host outside the inventory, or a service
+ * from --port or --unix. NULL: the host's name is enough. */
 static const struct service *find_service_to_name(const struct targets *targets, const struct host *host)
 {
     for (size_t i = 0; targets && i < targets->n; i++)

@@ -1,9 +1,9 @@
 /*
  * The options of every command that opens hosts: they select hosts and services, and configure SSH.
  *
- * This folder has the commands on hosts, `hosts`, `check` and `forward`, and the way from the options to the
- * targets that `grab` uses too: find the inventory (inventory_file.h), query discovery sources (discovery.h),
- * select (resolve.h). suggest.h names the next command after a failure.
+ * This folder has the commands `hosts`, `check` and `forward`. It also turns options into targets, for these
+ * commands and for `grab`: it finds the inventory (inventory_file.h), queries discovery sources (discovery.h)
+ * and selects the targets (resolve.h). suggest.h names the next command after a failure.
  */
 #ifndef CLI_HOSTS_TARGET_H
 #define CLI_HOSTS_TARGET_H
@@ -15,6 +15,7 @@
 
 struct target_options {
     struct selection selection;
+    /* The values of the options with these names; NULL: not given. */
     const char *inventory;
     const char *ssh_config;
     const char *scheme;
@@ -257,6 +258,8 @@ struct fetch_grab target_grab(const struct target_options *o, const struct targe
  * of parallel hosts to the number that the limit of open files allows. */
 int target_begin(struct fetch_grab *grab, struct err *err);
 void target_end(void);
+
+/* Prints that only `parallel` hosts are open at a time, because only `open_files` files may be open. */
 void target_print_fewer_hosts(unsigned parallel, size_t open_files);
 
 #endif
