@@ -53,7 +53,9 @@ static int count_holes(struct creation *c, const struct fetch_local_file *from, 
     struct stat st;
     if (fstat(from->fd, &st) < 0)
         return err_sys(err, "cannot read %s", from->path);
-    c->holes += (uint64_t)st.st_size - fd_bytes_on_disk(from->fd);
+    /* A file that grows meanwhile may have more bytes on disk than its size was. */
+    uint64_t size = (uint64_t)st.st_size, on_disk = fd_bytes_on_disk(from->fd);
+    c->holes += size > on_disk ? size - on_disk : 0;
     if (c->holes <= WORKDIR_MAX_HOLES)
         return 0;
     err_set(err, ERR_FAILED, "%s is a sparse file, and the holes of the files come to more than 256 MiB",
