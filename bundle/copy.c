@@ -446,7 +446,8 @@ static int write_members(struct copying *c, struct err *err)
 static int write_copy(struct copying *c, struct err *err)
 {
     struct stat st;
-    c->expected = c->options->redact ? json_incref(c->redacted.items) : redact_bundle_items(c->root, err);
+    c->expected =
+        c->options->redact ? json_incref(c->redacted.items) : redact_bundle_index_items(c->root, err);
     c->directories = json_object();
     if (!c->directories)
         return err_nomem(err);
@@ -462,8 +463,8 @@ static int write_copy(struct copying *c, struct err *err)
         return -1;
     c->result.bytes = fstat(atomic_file_fd(c->new_file), &st) == 0 ? (uint64_t)st.st_size : 0;
     c->result.redactions = c->redacted.n_redactions;
-    c->result.changed =
-        json_object_size(c->redacted.replaced) - (json_object_get(c->redacted.replaced, PATH_REPORT) != NULL);
+    c->result.changed = json_object_size(c->redacted.spool_offsets) -
+                        (json_object_get(c->redacted.spool_offsets, PATH_REPORT) != NULL);
     c->result.unsearched = json_array_size(c->redacted.unsearched);
     if (name_output(c, err) < 0)
         return -1;

@@ -507,7 +507,7 @@ static char *signed_copy(const char *dir, const char *key, const char *output)
     return path;
 }
 
-static void assert_signature(const char *path, const char *allowed, enum bundle_signature state,
+static void assert_signature(const char *path, const char *allowed, enum bundle_signature_state state,
                              const char *principal, const char *why)
 {
     struct bundle_summary s = verify_copy(path, allowed);
@@ -605,7 +605,7 @@ static void a_changed_copy_has_no_valid_signature(void **state)
         huge[i] = 'A';
     const struct {
         const char *file, *text;
-        enum bundle_signature state;
+        enum bundle_signature_state state;
         const char *why;
     } cases[] = {
         {"manifest.json", manifest, BUNDLE_SIGNATURE_INVALID, "the signature is not genuine"},
