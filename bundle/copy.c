@@ -73,6 +73,7 @@ static int choose_output_path(const struct bundle_copy *options, char **ret, str
     return path ? 0 : err_nomem(err);
 }
 
+/* Gives the finished copy its name, and stores the path in the result. */
 static int name_output(struct copying *c, struct err *err)
 {
     if (atomic_file_sync(c->new_file, err) < 0)

@@ -338,8 +338,7 @@ int reader_next(struct reader *r, const struct reader_member **ret, struct err *
         *ret = NULL;
         return 0;
     }
-    /* Warnings concern owners and attributes, which profgrab does not use, and paths: set_path checks these.
-     */
+    /* Accept warnings. They concern unused owners and attributes, and paths, which set_path checks. */
     if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
         return set_archive_error(r, err);
     if (accept_entry(r, e, err) < 0)
