@@ -22,30 +22,30 @@
 #define BUNDLE_AFTER_SIGNAL_MS 1000
 int bundle_pack(struct workdir *w, const struct manifest *m, int cancel_fd, char **ret_path, struct err *err);
 
-/* The functions below that take `identities` read bundles, also encrypted ones. `identities` can decrypt
- * them; without identities (NULL) an encrypted bundle is ERR_NOT_FOUND. age_identities_set_cancel_fd ends
- * every reading that uses the identities, also of a bundle that is not encrypted. */
+/* The functions below that take `identities` use them to decrypt an encrypted bundle; without identities
+ * (NULL) an encrypted bundle is ERR_NOT_FOUND. The descriptor of age_identities_set_cancel_fd ends every read
+ * that takes the identities, also of a bundle that is not encrypted. */
 
 /* Limits on the bundles that profgrab reads. */
 #define BUNDLE_MAX_MEMBERS 50000
 /* The most directories in the paths of all members. */
 #define BUNDLE_MAX_DIRECTORIES 400000
-#define BUNDLE_MAX_MANIFEST (64u << 20)
+#define BUNDLE_MAX_MANIFEST (64u << 20) /* bytes of manifest.json */
 
 /* Checks whether one bundle has room for this many services and items in total. If not, sets ERR_USAGE; its
  * message states how many fit. This is an estimate before a run; bundle_pack checks the manifest itself. */
 int bundle_check_room(size_t services, size_t items, struct err *err);
 
 struct bundle_member {
-    const char *path; /* below the bundle's directory, made printable; valid during the call */
+    const char *path; /* below the bundle's directory, printable; valid during the call */
     uint64_t size;
     int64_t mtime; /* seconds */
 };
 
-/* Calls `member` for each file, in the order of the archive. If `member` does not return 0, the function
- * stops and returns -1 with the error of `member`. */
+/* Calls `visit` for each file, in the order of the archive. If `visit` does not return 0, bundle_list stops
+ * and returns -1 with the error of `visit`. */
 typedef int bundle_member_fn(void *ctx, const struct bundle_member *member, struct err *err);
-int bundle_list(const char *path, struct age_identities *identities, bundle_member_fn *member, void *ctx,
+int bundle_list(const char *path, struct age_identities *identities, bundle_member_fn *visit, void *ctx,
                 struct err *err);
 
 /* The result of verify for one file. */
@@ -62,7 +62,7 @@ struct bundle_file_result {
 };
 typedef void bundle_file_result_fn(void *ctx, const struct bundle_file_result *file);
 /* The result of verify for the signature. */
-enum bundle_signature {
+enum bundle_signature_state {
     BUNDLE_UNSIGNED,
     BUNDLE_SIGNED,                 /* valid: the key signed this manifest */
     BUNDLE_SIGNED_OTHER_NAMESPACE, /* valid, but the namespace is not that of bundles */
@@ -73,77 +73,67 @@ struct bundle_summary {
     bool complete; /* as in the manifest */
     bool interrupted;
     struct {
-        enum bundle_signature state;
+        enum bundle_signature_state state;
         char type[64];                     /* of the key */
         char fingerprint[SSH_FINGERPRINT]; /* SHA256:base64; "" if unreadable */
-        char *principal; /* from the file of allowed signers; NULL: not listed, or no such file */
+        char *principal; /* of the key, from the file of allowed signers; NULL: none found */
         char why[512];   /* why the signature is not valid, or why the signer is not known */
     } signature;
     /* The remaining members are from the manifest, made printable. They are true only if a valid signature of
      * a trusted signer covers them. */
-    char collector[256]; /* USER on WORKSTATION */
-    char collected[64];  /* the time, UTC */
-    bool handed_off;     /* the bundle is a copy for a hand-off */
-    char sender[256];
-    char sent[64];
-    struct strlist recipients; /* the recipients that can decrypt it */
+    char collector[256];       /* USER on WORKSTATION */
+    char collected[64];        /* the time, UTC */
+    bool handed_off;           /* the bundle is a copy for a hand-off */
+    char sender[256];          /* USER on WORKSTATION */
+    char sent[64];             /* the time of the hand-off, UTC */
+    struct strlist recipients; /* the recipients that can decrypt the copy */
     size_t redacted;           /* the number of members that redaction changed */
 };
 void bundle_summary_release(struct bundle_summary *s);
 
-/* Options of bundle_verify, which reads the whole archive once. It fails if the archive is not readable as a
- * bundle: it has no manifest, is cut, or has unsafe paths. `allowed_signers` is a file as in
- * sshsig_find_principal, or NULL; an unreadable file is an error. If `options` is NULL, all its pointers
- * count as NULL and cancel_fd as -1. The caller releases *ret. */
 struct bundle_verify_options {
     struct age_identities *identities;
-    const char *allowed_signers;
+    const char *allowed_signers;    /* path of a file as in sshsig_find_principal, or NULL */
     bundle_file_result_fn *on_file; /* may be NULL */
     void *ctx;
     int cancel_fd; /* or -1 */
 };
+/* Reads the whole archive once. Fails if the archive is no readable bundle (it has no manifest, is cut, or
+ * has unsafe paths), and if the file of allowed signers is unreadable. If `options` is NULL, all its pointers
+ * count as NULL and cancel_fd as -1. The caller releases *ret. */
 int bundle_verify(const char *path, const struct bundle_verify_options *options, struct bundle_summary *ret,
                   struct err *err);
 
-/*
- * Extracts the files below `dir`, which must exist. Creates the bundle's top directory there; ERR_EXISTS if
- * it exists. Never writes outside of it: refuses links, devices, absolute names, `..` and a second top
- * directory. `members` has paths or globs: only matching files are extracted. If `members` is NULL or empty,
- * all files are. *ret_dir: the new directory, a new string. After ERR_CANCELLED the complete files stay, and
- * the message names their directory. After any other failure no file stays.
- */
-struct bundle_extract {
-    const char *path;
+struct bundle_extract_options {
+    const char *path; /* of the bundle */
     struct age_identities *identities;
-    const char *dir;
-    const struct strlist *members;
-    uint64_t max_bytes; /* limit for all files */
+    const char *dir;               /* must exist */
+    const struct strlist *members; /* paths or globs of the files to extract; NULL or empty: all files */
+    uint64_t max_bytes;            /* limit for all files together */
 };
-int bundle_extract(const struct bundle_extract *options, char **ret_dir, struct err *err);
+/* Creates the bundle's top directory in `dir`, and extracts the files into the new directory. ERR_EXISTS if
+ * `dir` has that directory already. Never writes outside of the new directory: refuses links, devices,
+ * absolute names, `..` and a second top directory. *ret_dir: the new directory, a new string. After
+ * ERR_CANCELLED the complete files stay, and the message names their directory. After any other failure no
+ * file stays. */
+int bundle_extract(const struct bundle_extract_options *options, char **ret_dir, struct err *err);
 
-/*
- * Extracts only the files that the manifest names, with their times, into a new work directory. If the
- * archive is damaged, extracts its readable part and sets *ret_damage; otherwise *ret_damage stays unchanged.
- * The caller checks the content with manifest_compare. ERR_CANCELLED by cancel_fd.
- */
-struct bundle_restore {
-    const char *path;
+struct bundle_restore_options {
+    const char *path; /* of the bundle */
     const struct manifest *manifest;
-    const struct workdir *work;
-    int cancel_fd; /* or -1 */
+    const struct workdir *work; /* new */
+    int cancel_fd;              /* or -1 */
 };
-int bundle_restore(const struct bundle_restore *options, struct err *ret_damage, struct err *err);
+/* Extracts only the files that the manifest names, with their times, into the work directory. If the archive
+ * is damaged, extracts its readable part and sets *ret_damage; otherwise *ret_damage stays unchanged. The
+ * caller checks the content with manifest_compare. ERR_CANCELLED by cancel_fd. */
+int bundle_restore(const struct bundle_restore_options *options, struct err *ret_damage, struct err *err);
 
 /* Reads one member, by its path as in bundle_list, into an initialised buffer. ERR_NOT_FOUND if the bundle
  * has no such member. */
 int bundle_read_member(const char *path, struct age_identities *identities, const char *member,
                        struct buf *ret, struct err *err);
 
-/*
- * Reads many members in the archive's order, in one pass. `filter` selects them; `receive` gets the bytes of
- * each one, and may take the memory of the buffer. If `receive` returns -1, the function stops and returns
- * its error.
- */
 typedef bool bundle_filter_fn(void *ctx, const struct bundle_member *member);
 typedef int bundle_receive_fn(void *ctx, const struct bundle_member *member, struct buf *bytes,
                               struct err *err);
@@ -152,13 +142,16 @@ struct bundle_visitor {
     bundle_receive_fn *receive;
     void *ctx;
 };
+/* Reads many members in the archive's order, in one pass. `filter` selects them; `receive` gets the bytes of
+ * each one, and may take the memory of the buffer. If `receive` returns -1, bundle_visit stops and returns
+ * the error of `receive`. */
 int bundle_visit(const char *path, struct age_identities *identities, const struct bundle_visitor *visitor,
                  struct err *err);
 
 /*
  * Reads many members in the caller's order. The archive's order takes one pass without a cache. For any other
- * order, members that the caller needs later are cached, up to BUNDLE_CACHE_MAX bytes. When the cache is
- * full, the rest needs another pass. So each pass but the last yields at least BUNDLE_CACHE_MAX bytes.
+ * order, members that the caller needs later are cached, up to BUNDLE_CACHE_MAX bytes. Members for which
+ * the cache has no room need another pass.
  */
 #define BUNDLE_CACHE_MAX (UINT64_C(32) << 20)
 struct bundle_members;
@@ -170,8 +163,8 @@ struct bundle_members_options {
 };
 int bundle_members_new(const struct bundle_members_options *options, struct bundle_members **ret,
                        struct err *err);
-/* Works like bundle_read_member. The caller may skip names of `members`. A name that does not follow the
- * last read one in `members` takes a separate pass. */
+/* Works like bundle_read_member. The caller may skip names of `members`. A name that does not occur in
+ * `members` after the last read one takes a separate pass. */
 int bundle_members_read(struct bundle_members *m, const char *name, struct buf *ret, struct err *err);
 /* Closes the archive. The next read begins a new pass. */
 void bundle_members_close_archive(struct bundle_members *m);

@@ -23,7 +23,7 @@
 enum { CHUNK = 32768, MAX_README = 64 << 20 };
 
 struct copying {
-    const struct bundle_copy *options;
+    const struct bundle_copy_options *options;
     int64_t now;
     struct stop stop;
     json_t *root;
@@ -49,13 +49,13 @@ static size_t length_without_ending(const char *s, const char *ending)
     return n > n_ending && strcmp(s + n - n_ending, ending) == 0 ? n - n_ending : SIZE_MAX;
 }
 
-static const char *get_ending(const struct bundle_copy *options)
+static const char *get_ending(const struct bundle_copy_options *options)
 {
     return options->recipients ? ".tar.gz.age" : ".tar.gz";
 }
 
 /* Chooses the path of the copy, a new string. */
-static int choose_output_path(const struct bundle_copy *options, char **ret, struct err *err)
+static int choose_output_path(const struct bundle_copy_options *options, char **ret, struct err *err)
 {
     size_t n = length_without_ending(options->bundle, ".tar.gz");
     char *path = NULL;
@@ -73,6 +73,7 @@ static int choose_output_path(const struct bundle_copy *options, char **ret, str
     return path ? 0 : err_nomem(err);
 }
 
+/* Gives the finished copy its name, and stores the path in the result. */
 static int name_output(struct copying *c, struct err *err)
 {
     if (atomic_file_sync(c->new_file, err) < 0)
@@ -446,7 +447,8 @@ static int write_members(struct copying *c, struct err *err)
 static int write_copy(struct copying *c, struct err *err)
 {
     struct stat st;
-    c->expected = c->options->redact ? json_incref(c->redacted.items) : redact_bundle_items(c->root, err);
+    c->expected =
+        c->options->redact ? json_incref(c->redacted.items) : redact_bundle_index_items(c->root, err);
     c->directories = json_object();
     if (!c->directories)
         return err_nomem(err);
@@ -462,13 +464,13 @@ static int write_copy(struct copying *c, struct err *err)
         return -1;
     c->result.bytes = fstat(atomic_file_fd(c->new_file), &st) == 0 ? (uint64_t)st.st_size : 0;
     c->result.redactions = c->redacted.n_redactions;
-    c->result.changed =
-        json_object_size(c->redacted.replaced) - (json_object_get(c->redacted.replaced, PATH_REPORT) != NULL);
+    c->result.changed = json_object_size(c->redacted.spool_offsets) -
+                        (json_object_get(c->redacted.spool_offsets, PATH_REPORT) != NULL);
     c->result.unsearched = json_array_size(c->redacted.unsearched);
     if (name_output(c, err) < 0)
         return -1;
-    c->result.failed_to_search = c->redacted.failed_to_search;
-    c->redacted.failed_to_search = (struct strlist){0};
+    c->result.failed_searches = c->redacted.failed_searches;
+    c->redacted.failed_searches = (struct strlist){0};
     c->result.unsearched_files = c->redacted.unsearched_files;
     c->redacted.unsearched_files = (struct strlist){0};
     c->result.manifest = buf_detach(&c->manifest);
@@ -487,7 +489,7 @@ static void explain_limit(const struct copying *c, struct err *err)
         "a real bundle of this size needs less memory and time: this one is damaged, or made to take long");
 }
 
-int bundle_copy(const struct bundle_copy *options, struct bundle_copy_result *ret, struct err *err)
+int bundle_copy(const struct bundle_copy_options *options, struct bundle_copy_result *ret, struct err *err)
 {
     char *path = NULL;
     if (choose_output_path(options, &path, err) < 0)
@@ -528,7 +530,7 @@ void bundle_copy_result_release(struct bundle_copy_result *c)
     free(c->path);
     free(c->manifest);
     free(c->title);
-    strlist_release(&c->failed_to_search);
+    strlist_release(&c->failed_searches);
     strlist_release(&c->unsearched_files);
     *c = (struct bundle_copy_result){0};
 }

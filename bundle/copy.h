@@ -13,18 +13,16 @@
 /* The namespace of a bundle's signature, which covers the bytes of manifest.json. */
 #define BUNDLE_NAMESPACE "profgrab-bundle"
 
-/*
- * The future content of a copy, from which its page is drawn: the manifest, and the members, which `visit`
- * reads like bundle_visit.
- */
+/* A copy that is not written yet, for the function that draws the copy's page: the copy's manifest, and its
+ * members, which `visit` reads as bundle_visit does. */
 struct bundle_preview {
     const struct manifest *manifest;
     uint64_t bytes;   /* the size of the original bundle on disk */
     int cancel_fd;    /* or -1 */
     int64_t cpu_ms;   /* limit for the page's processor time; 0: none */
     int fd;           /* the file of changed members, from which `visit` reads; -1: none */
-    const void *from; /* for `visit` */
-    const void *ctx;  /* draw_ctx of struct bundle_copy */
+    const void *from; /* data of `visit` */
+    const void *ctx;  /* the draw_ctx of struct bundle_copy_options */
     int (*visit)(const struct bundle_preview *bundle, const struct bundle_visitor *visitor, struct err *err);
 };
 
@@ -33,7 +31,7 @@ struct bundle_preview {
 typedef int bundle_draw_fn(const struct bundle_preview *bundle, int fd, struct err *err);
 
 /* The options of a copy. */
-struct bundle_copy {
+struct bundle_copy_options {
     const char *bundle; /* the path of the local bundle, which stays unchanged */
     /* The path of the copy, ending in .tar.gz or, encrypted, .tar.gz.age; ERR_EXISTS if it exists. NULL:
      * beside the bundle, `NAME-handoff.tar.gz` or `NAME.tar.gz.age`, with `-2`, `-3`, ... if that exists. */
@@ -46,7 +44,7 @@ struct bundle_copy {
     bool redact;                  /* redact secrets and values of labels: docs/formats.md, "Redaction" */
     bundle_draw_fn *draw;         /* makes report.html of a redacted copy; NULL: no page */
     const void *draw_ctx;         /* for `draw` */
-    const struct strlist *labels; /* globs of more profile labels whose values to redact; may be NULL */
+    const struct strlist *labels; /* globs of further profile labels whose values to redact; may be NULL */
     const struct sshsig_signer *signer;      /* NULL: no signature */
     bool signature_optional;                 /* go on without a signature if signing fails */
     const struct age_recipients *recipients; /* NULL: no encryption */
@@ -61,11 +59,11 @@ struct bundle_copy_result {
     uint64_t redactions; /* the number of redacted values */
     size_t changed;      /* members that differ from the collected ones */
     size_t unsearched;   /* members that were not searched for secrets: traces, files of an unknown kind */
-    struct strlist unsearched_files; /* `PATH: REASON` of each unsearched member, printable */
-    struct strlist failed_to_search; /* those of the lines whose member is too large or has a wrong format */
-    char *manifest;                  /* the text of the copy's manifest */
-    char *title;                     /* the redacted title of the issue; NULL: none */
-    struct err page_error;           /* ERR_NONE, or why the copy has no report.html */
+    struct strlist unsearched_files;   /* `PATH: REASON` of each unsearched member, printable */
+    struct strlist failed_searches;    /* as above, only of members too large or of a wrong format */
+    char *manifest;                    /* the text of the copy's manifest */
+    char *title;                       /* the redacted title of the issue; NULL: none */
+    struct err page_error;             /* ERR_NONE, or why the copy has no report.html */
     char fingerprint[SSH_FINGERPRINT]; /* of the signing key; "": no signature */
     struct err signing_error;          /* ERR_NONE, or why the optional signature is missing */
 };
@@ -82,7 +80,7 @@ struct bundle_copy_result {
  * ERR_USAGE: the bundle is a copy already. ERR_FAILED: a label or an assignee contains text that looks like a
  * secret. If signing fails, the error is that of sshsig_sign.
  */
-int bundle_copy(const struct bundle_copy *options, struct bundle_copy_result *ret, struct err *err);
+int bundle_copy(const struct bundle_copy_options *options, struct bundle_copy_result *ret, struct err *err);
 void bundle_copy_result_release(struct bundle_copy_result *c);
 
 #endif

@@ -24,7 +24,7 @@ struct extraction {
     char *top; /* the path of the top directory, for the caller; NULL before it is made, and when restoring */
     const struct strlist *wanted;
     bool *matched;                   /* the entries of `wanted` that have matched */
-    struct err top_exists;           /* the error of an existing top directory: nothing is written then */
+    struct err top_error;            /* ERR_EXISTS if the top directory exists: nothing is written then */
     const struct manifest *manifest; /* names the files to restore, with their times; NULL: do not restore */
     uint64_t room;                   /* bytes that may still be written */
     uint64_t max_bytes;
@@ -49,7 +49,7 @@ static int make_top(struct extraction *x, struct err *err)
 /* Returns whether to extract a member. A restore extracts the files of the manifest. Otherwise a name or a
  * glob of `wanted` must match the member's path or a directory above it; without names all members match.
  * Sets `matched` for the names that match. */
-static bool is_wanted(struct extraction *x, const char *path)
+static bool match_member(struct extraction *x, const char *path)
 {
     bool wanted = x->manifest ? manifest_has_path(x->manifest, path) : !x->wanted || x->wanted->n == 0;
     for (size_t i = 0; x->wanted && i < x->wanted->n; i++)
@@ -115,10 +115,10 @@ static bool has_member_names(const struct extraction *x)
 static int ensure_top(struct extraction *x, struct err *err)
 {
     struct err why = ERR_INIT;
-    if (x->files.fd >= 0 || x->top_exists.kind == ERR_EXISTS || make_top(x, &why) == 0)
+    if (x->files.fd >= 0 || x->top_error.kind == ERR_EXISTS || make_top(x, &why) == 0)
         return 0;
     if (has_member_names(x) && why.kind == ERR_EXISTS) {
-        x->top_exists = why;
+        x->top_error = why;
         return 0;
     }
     if (err)
@@ -128,7 +128,8 @@ static int ensure_top(struct extraction *x, struct err *err)
 
 static int extract_member(struct extraction *x, const struct reader_member *m, struct err *err)
 {
-    bool wanted = *m->path && !(m->is_dir && (x->manifest || has_member_names(x))) && is_wanted(x, m->path);
+    bool wanted =
+        *m->path && !(m->is_dir && (x->manifest || has_member_names(x))) && match_member(x, m->path);
     if ((wanted || !has_member_names(x)) && ensure_top(x, err) < 0)
         return -1;
     if (!wanted || x->files.fd < 0)
@@ -163,10 +164,10 @@ static int extract_all(struct extraction *x, struct err *err)
     for (size_t i = 0; x->wanted && i < x->wanted->n; i++)
         if (!x->matched[i])
             return err_set(err, ERR_NOT_FOUND, "no file in the bundle matches \"%s\"", x->wanted->items[i]);
-    if (x->top_exists.kind != ERR_EXISTS)
+    if (x->top_error.kind != ERR_EXISTS)
         return 0;
     if (err)
-        *err = x->top_exists;
+        *err = x->top_error;
     return -1;
 }
 
@@ -183,7 +184,7 @@ static void keep_or_remove_files(const struct extraction *x, struct err *why)
         err_set(why, ERR_CANCELLED, "interrupted; nothing was written");
 }
 
-int bundle_extract(const struct bundle_extract *options, char **ret_dir, struct err *err)
+int bundle_extract(const struct bundle_extract_options *options, char **ret_dir, struct err *err)
 {
     const struct strlist *members = options->members;
     struct extraction x = {.dir = options->dir,
@@ -221,7 +222,7 @@ out:
     return rc;
 }
 
-int bundle_restore(const struct bundle_restore *options, struct err *ret_damage, struct err *err)
+int bundle_restore(const struct bundle_restore_options *options, struct err *ret_damage, struct err *err)
 {
     struct extraction x = {.manifest = options->manifest, .room = RESTORE_MAX, .max_bytes = RESTORE_MAX};
     struct err why = ERR_INIT;

@@ -70,7 +70,7 @@ static int check_magic(const struct gzfile *g, struct err *err)
     return 0;
 }
 
-/* Detects encryption from the first bytes, and then reads them again through the decryption. */
+/* If the first bytes show an encrypted file, opens the decryption and reads the first decrypted bytes. */
 static int open_encrypted(struct gzfile *g, struct age_identities *identities, struct err *err)
 {
     if (!age_is_encrypted(g->in, g->z.avail_in))
@@ -92,7 +92,7 @@ int gzfile_open(const char *path, struct age_identities *identities, struct gzfi
         goto out;
     }
     g->path = strdup(path);
-    /* zlib accepts only gzip if 16 is added. */
+    /* With 16 added, zlib accepts only gzip. */
     g->inflating = g->path && inflateInit2(&g->z, 16 + MAX_WBITS) == Z_OK;
     if (!g->inflating) {
         err_nomem(err);

@@ -10,7 +10,7 @@
 /* The position of a value in the manifest, for errors. */
 struct json_position {
     const struct json_position *above; /* NULL: the root */
-    const char *key;                   /* NULL: an entry of a list */
+    const char *key;                   /* NULL: an entry of a list, or the root */
     size_t index;
 };
 
@@ -207,16 +207,16 @@ static char *new_list(const struct json_row *row, void *to, size_t n, struct are
     return entries;
 }
 
-static int read_list(const json_t *list, const struct json_row *row, void *to, struct json_rows_lists *lists,
-                     struct err *err)
+static int read_list(const json_t *list, const struct json_row *row, void *to,
+                     struct json_rows_reading *reading, struct err *err)
 {
     size_t n = json_array_size(list);
     if (n == 0)
         return 0;
-    if (n > lists->left / row->entry_size)
+    if (n > reading->left / row->entry_size)
         return err_set(err, ERR_FAILED, PATH_MANIFEST " would take too much memory");
-    lists->left -= n * row->entry_size;
-    char *entries = new_list(row, to, n, lists->arena);
+    reading->left -= n * row->entry_size;
+    char *entries = new_list(row, to, n, reading->arena);
     if (!entries)
         return err_nomem(err);
     for (size_t i = 0; i < n; i++) {
@@ -224,14 +224,14 @@ static int read_list(const json_t *list, const struct json_row *row, void *to, s
         char *entry = entries + i * row->entry_size;
         if (row->type == ROW_TEXTS)
             *(const char **)(void *)entry = json_string_value(value);
-        else if (json_rows_read(value, row->inner_rows, entry, lists, err) < 0)
+        else if (json_rows_read(value, row->inner_rows, entry, reading, err) < 0)
             return -1;
     }
     return 0;
 }
 
 static int read_value(const json_t *value, const struct json_row *row, void *to,
-                      struct json_rows_lists *lists, struct err *err)
+                      struct json_rows_reading *reading, struct err *err)
 {
     const char *text = json_string_value(value);
     int64_t number = json_integer_value(value);
@@ -262,35 +262,35 @@ static int read_value(const json_t *value, const struct json_row *row, void *to,
         memcpy(find_member(to, row->offset), &flag, sizeof flag);
         return 0;
     case ROW_OBJECT:
-        return json_rows_read(value, row->inner_rows, find_member(to, row->offset), lists, err);
+        return json_rows_read(value, row->inner_rows, find_member(to, row->offset), reading, err);
     case ROW_OBJECTS:
     case ROW_TEXTS:
         break;
     }
-    return read_list(value, row, to, lists, err);
+    return read_list(value, row, to, reading, err);
 }
 
 int json_rows_read(const json_t *object, const struct json_row *table, void *to,
-                   struct json_rows_lists *lists, struct err *err)
+                   struct json_rows_reading *reading, struct err *err)
 {
     const struct json_row *row = table;
-    bool outer_has_unknown_keys = lists->has_unknown_keys;
+    bool outer_has_unknown_keys = reading->has_unknown_keys;
     size_t known = 0;
-    lists->has_unknown_keys = false;
+    reading->has_unknown_keys = false;
     for (; row->key; row++) {
         const json_t *value = json_object_get(object, row->key);
         known += value && !row->read_only;
         if (value && row->presence_flag)
             *(bool *)find_member(to, row->presence_flag - 1) = true;
         /* Read a missing enum too: otherwise its member stays 0, which means the first word. */
-        if ((value || row->type == ROW_ENUM) && read_value(value, row, to, lists, err) < 0)
+        if ((value || row->type == ROW_ENUM) && read_value(value, row, to, reading, err) < 0)
             return -1;
     }
-    bool has_unknown_keys = lists->has_unknown_keys || json_object_size(object) > known;
+    bool has_unknown_keys = reading->has_unknown_keys || json_object_size(object) > known;
     if (has_unknown_keys && row->has_member)
         memcpy(find_member(to, row->offset), &object, sizeof object);
     /* If this table has no member for keys without a row, the outer object keeps them. */
-    lists->has_unknown_keys = outer_has_unknown_keys || (has_unknown_keys && !row->has_member);
+    reading->has_unknown_keys = outer_has_unknown_keys || (has_unknown_keys && !row->has_member);
     return 0;
 }
 

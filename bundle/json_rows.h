@@ -32,8 +32,8 @@ enum row_type {
 
 /*
  * A key that an object may have. The last row of a table has no key. ROWS_END_SOURCE makes a last row with
- * the member `source`: the JSON object from which the struct was read, or NULL if the object has no key
- * without a row. json_rows_print prints the keys without a row again.
+ * the member `source`: the JSON object from which the struct was read, or NULL if the table has rows for all
+ * keys of the object. json_rows_print prints the keys without a row again.
  */
 struct json_row {
     const char *key;
@@ -42,13 +42,13 @@ struct json_row {
     bool write_if_zero;   /* print also 0, false, and an empty text or list; NULL is never printed */
     bool keep_empty;      /* an empty text differs from a missing one */
     bool has_member;      /* the row has a member of the struct: `offset` and `size` are set */
-    bool read_only;       /* another row with the same key copies and prints it */
-    bool skip_check;      /* json_rows_check ignores it */
+    bool read_only;       /* another row with the same key copies and prints the value */
+    bool skip_check;      /* json_rows_check ignores the row */
     size_t offset, size;  /* the member */
     size_t presence_flag; /* ROW_AT of a bool that is true if the key is present; 0: none */
     size_t count;         /* ROW_AT of a list's length, a size_t */
     /* ROW_AT and size of another member. If that member is not 0, the key is printed even if its own value is
-     * 0. An object is printed only then. */
+     * 0. A ROW_OBJECT with this option is printed only then. */
     size_t write_zero_if_set, zero_if_set_size;
     const struct json_row *inner_rows; /* of ROW_OBJECT and ROW_OBJECTS */
     size_t entry_size;                 /* the size of one entry of a list */
@@ -74,9 +74,9 @@ struct json_row {
  * fault: `hosts[2].services[0].name`. */
 int json_rows_check(const json_t *object, const struct json_row *table, struct err *err);
 
-/* The memory for the lists that json_rows_read makes. */
-struct json_rows_lists {
-    struct arena *arena;
+/* The state of json_rows_read. */
+struct json_rows_reading {
+    struct arena *arena;   /* memory for the lists that json_rows_read makes */
     size_t left;           /* the number of bytes that the remaining lists may use */
     bool has_unknown_keys; /* json_rows_read has found keys without a row */
 };
@@ -84,18 +84,18 @@ struct json_rows_lists {
 /* Fills the members of the struct at `to`, which the caller has zeroed, from `object`. NULL counts as an
  * object without keys. Strings belong to the object. ERR_FAILED if the lists take too much memory. */
 int json_rows_read(const json_t *object, const struct json_row *table, void *to,
-                   struct json_rows_lists *lists, struct err *err);
+                   struct json_rows_reading *reading, struct err *err);
 
-/* Copies the struct's members into the arena and the struct at `to`. Makes texts printable, except a
- * ROW_PATH. An empty text becomes NULL, unless its row is `required`, `write_if_zero` or `keep_empty`. After
- * a failure, `to` is invalid. */
+/* Copies the struct at `from` to the struct at `to`, its texts and lists into the arena. Makes texts
+ * printable, except a ROW_PATH. An empty text becomes NULL, unless its row is `required`, `write_if_zero` or
+ * `keep_empty`. After a failure, `to` is invalid. */
 int json_rows_copy(const struct json_row *table, const void *from, void *to, struct arena *a,
                    struct err *err);
 
 /* Makes a text printable, on one line, at most 4 kB, as json_rows_copy does. Returns dst. */
 #define JSON_ROWS_TEXT_SIZE 4104
 char *json_rows_make_printable(char dst[JSON_ROWS_TEXT_SIZE], const char *s);
-/* Copies the printable text into the arena. NULL without memory. */
+/* Copies the printable form of a text into the arena. NULL without memory. */
 const char *json_rows_copy_text(const char *s, struct arena *a);
 
 /* Appends the struct as JSON, its keys in the order of the table; `compact`: without blanks. All its texts

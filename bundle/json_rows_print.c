@@ -28,7 +28,7 @@ static void begin_line(const struct printer *p)
     buf_add(p->to, blanks, n);
 }
 
-/* NULL is an entry of a list of texts that was read from another value than a text. */
+/* Prints null for NULL: in a list of texts, NULL stands for a value that is no text. */
 static void print_string(const struct printer *p, const char *s)
 {
     if (!s) {

@@ -14,7 +14,7 @@
 
 /*
  * Reads the text of an untrusted manifest, to show it. A value of an unexpected type counts as missing, and
- * any string may be NULL. ERR_FAILED for other text, and for a manifest that would take too much memory.
+ * any string may be NULL. ERR_FAILED if the text is no manifest, or would take too much memory.
  */
 int manifest_read(const char *text, size_t n, struct manifest **ret, struct err *err);
 
@@ -26,8 +26,8 @@ int manifest_read(const char *text, size_t n, struct manifest **ret, struct err 
  * keeps the common start time of its profiles (`sync`).
  *
  * A record added later replaces the record of the same host, the same service, or the same kind, argument and
- * pair. A host or service added with an error keeps the other members of its record, because its files depend
- * on them.
+ * pair. A host or service added with an error keeps the other members of the earlier record, because the
+ * files of that record depend on them.
  */
 int manifest_load(const char *text, size_t n, struct manifest **ret, struct err *err);
 
@@ -40,9 +40,9 @@ int manifest_add_host(struct manifest *m, const struct manifest_host *h, struct 
 int manifest_add_service(struct manifest *m, const struct manifest_service *s, struct err *err);
 int manifest_add_item(struct manifest *m, const struct manifest_item *i, struct err *err);
 int manifest_set_request(struct manifest *m, const struct manifest_request *request, struct err *err);
-/* Records a resumption with the name, the version, the collector and the time in `now`. */
+/* Records a resumption with the version, the collector and the time in `now`. Changes the bundle's name. */
 int manifest_resume(struct manifest *m, const struct manifest_info *now, struct err *err);
-/* Sets the results of the run. If sync_at is 0, the `sync_` members of an earlier run stay. */
+/* Sets the limits and results of the run. If sync_at is 0, the `sync_` members of an earlier run stay. */
 void manifest_set_run(struct manifest *m, const struct manifest_run *run);
 /* Sets the sentences of the summary. */
 int manifest_set_summary(struct manifest *m, const struct manifest_sentence *sentences, size_t n,
@@ -61,7 +61,7 @@ int manifest_print(const struct manifest *m, struct buf *ret, struct err *err);
 int manifest_print_for_page(const struct manifest *m, struct buf *ret, struct err *err);
 /* Writes manifest.json into the work directory, replacing an earlier one. */
 int manifest_save(const struct manifest *m, const struct workdir *w, struct err *err);
-/* Writes a text that manifest_print made, and does not need the manifest. */
+/* Writes manifest.json from a text that manifest_print made. */
 int manifest_save_text(const struct buf *text, const struct workdir *w, struct err *err);
 
 /* ---- a loaded manifest --------------------------------------------------------------------------------- */
@@ -70,19 +70,18 @@ int manifest_save_text(const struct buf *text, const struct workdir *w, struct e
  * ERR_FAILED if the request names a target twice, or does not group targets by host. */
 int manifest_check_request(const struct manifest *m, struct err *err);
 
-/*
- * Compares a loaded manifest with the files of its work directory. A changed file is renamed to NAME.damaged
- * (an existing larger one stays), and its item becomes damaged; an item without its file becomes failed.
- * Calls `changed` for each of them with the result. ERR_CANCELLED by cancel_fd (or -1). After an error do not
- * save the manifest, because a file that could not be read may be intact.
- */
-struct manifest_comparison {
+struct manifest_compare_options {
     const struct workdir *work;
-    int cancel_fd;
+    int cancel_fd; /* or -1 */
+    /* Receives the path and the difference of each changed or missing file. */
     void (*changed)(void *ctx, const char *path, const char *difference);
     void *ctx;
 };
-int manifest_compare(struct manifest *m, const struct manifest_comparison *options, struct err *err);
+/* Compares a loaded manifest with the files of its work directory. A changed file is renamed to NAME.damaged,
+ * or removed if a file of that name is at least as large; its item becomes damaged. An item whose file is
+ * missing becomes failed. ERR_CANCELLED by cancel_fd. After an error do not save the manifest, because a file
+ * that could not be read may be intact. */
+int manifest_compare(struct manifest *m, const struct manifest_compare_options *options, struct err *err);
 
 struct manifest_item_key {
     const char *host, *service, *kind;
@@ -107,7 +106,7 @@ int manifest_list_planned_without_file(const struct manifest *m, const char *hos
 size_t manifest_count_files(const struct manifest *m);
 /* Returns the total size on disk of the items' files in the directory (dir_bytes_on_disk). */
 uint64_t manifest_bytes_on_disk(const struct manifest *m, const struct dir *files);
-/* Returns the number of complete items with a file. */
-size_t manifest_count_complete(const struct manifest *m);
+/* Returns the number of complete items with a file, without local files. */
+size_t manifest_count_complete_service_items(const struct manifest *m);
 
 #endif

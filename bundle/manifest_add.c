@@ -117,7 +117,7 @@ int manifest_add_host(struct manifest *m, const struct manifest_host *h, struct 
 
 /* ---- services ------------------------------------------------------------------------------------------ */
 
-/* A service that failed keeps the data of its earlier record: the plan shows the missing items. */
+/* A failed service keeps the data of its earlier record. The kept plan shows which items are missing. */
 static int keep_service_records(struct manifest *m, struct manifest_service *added,
                                 const struct manifest_service *earlier, struct err *err)
 {

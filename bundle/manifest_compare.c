@@ -15,7 +15,7 @@
 struct comparison {
     struct manifest *m;
     const struct dir *files;
-    const struct manifest_comparison *options;
+    const struct manifest_compare_options *options;
 };
 
 /* The current state of a file. */
@@ -152,7 +152,7 @@ static int compare_items(struct comparison *c, struct manifest_item *items, size
     return 0;
 }
 
-int manifest_compare(struct manifest *m, const struct manifest_comparison *options, struct err *err)
+int manifest_compare(struct manifest *m, const struct manifest_compare_options *options, struct err *err)
 {
     struct comparison c = {m, workdir_files(options->work), options};
     for (size_t i = 0; i < m->n_hosts; i++)

@@ -59,7 +59,7 @@ int manifest_index_hosts(struct manifest *m, size_t *indices, struct err *err)
 
 /* ---- files --------------------------------------------------------------------------------------------- */
 
-/* Their addresses are the values of index.paths. */
+/* The values of index.paths are the addresses of these two. */
 static const char is_path = 1, no_path = 0;
 
 bool manifest_has_path(const struct manifest *m, const char *path)

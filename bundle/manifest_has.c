@@ -87,7 +87,7 @@ int manifest_list_planned_without_file(const struct manifest *m, const char *hos
 
 /* ---- sums ---------------------------------------------------------------------------------------------- */
 
-size_t manifest_count_complete(const struct manifest *m)
+size_t manifest_count_complete_service_items(const struct manifest *m)
 {
     size_t n = 0;
     for (size_t i = 0; i < m->n_hosts; i++)

@@ -13,9 +13,9 @@ struct manifest_index {
     json_t *source;        /* the JSON that the manifest was read from; NULL: none */
     struct name_map hosts; /* the hosts' indices, each a size_t */
     struct name_map paths; /* the paths of files; the value `no_path` marks a removed path */
-    size_t n_paths;
-    bool resumed; /* the manifest was loaded: new records replace old ones */
-    bool finished;
+    size_t n_paths;        /* without the removed ones */
+    bool resumed;          /* the manifest was loaded: new records replace old ones */
+    bool finished;         /* manifest_finish was called */
 };
 
 /* Creates an empty manifest with its index. */

@@ -113,7 +113,7 @@ static int check_file(const struct file_entry *f, struct err *err)
 }
 
 /* Reads a size and a hash. Without a valid size, the hash counts as missing. */
-static struct file_entry read_proof(const json_t *object, const char *path)
+static struct file_entry read_size_and_hash(const json_t *object, const char *path)
 {
     const json_t *bytes = json_object_get(object, "bytes");
     bool is_valid = json_is_integer(bytes) && json_integer_value(bytes) >= 0;
@@ -125,7 +125,7 @@ static struct file_entry read_proof(const json_t *object, const char *path)
 
 int manifest_json_read_file_entry(const json_t *item, struct file_entry *ret, struct err *err)
 {
-    const struct file_entry f = read_proof(item, json_string_value(json_object_get(item, "file")));
+    const struct file_entry f = read_size_and_hash(item, json_string_value(json_object_get(item, "file")));
     if (!f.path)
         return err_set(err, ERR_FAILED, "%s is malformed: \"file\" is not a string", PATH_MANIFEST);
     if (check_file(&f, err) < 0)
@@ -137,7 +137,7 @@ int manifest_json_read_file_entry(const json_t *item, struct file_entry *ret, st
 int manifest_json_read_readme(const json_t *root, struct file_entry *ret, struct err *err)
 {
     const json_t *readme = json_object_get(json_object_get(root, "handoff"), "readme");
-    const struct file_entry f = read_proof(readme, readme ? PATH_README : NULL);
+    const struct file_entry f = read_size_and_hash(readme, readme ? PATH_README : NULL);
     if (readme && !f.sha256)
         return report_no_hash(f.path, err);
     *ret = f;

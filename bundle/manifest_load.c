@@ -13,8 +13,8 @@ int manifest_read_json(json_t *root, struct manifest **ret, struct err *err)
     if (manifest_alloc(&m, err) < 0)
         return -1;
     m->index->source = json_incref(root);
-    struct json_rows_lists lists = {.arena = &m->index->arena, .left = MANIFEST_JSON_MAX_LISTS};
-    if (json_rows_read(root, manifest_rows, m, &lists, err) < 0) {
+    struct json_rows_reading reading = {.arena = &m->index->arena, .left = MANIFEST_JSON_MAX_LISTS};
+    if (json_rows_read(root, manifest_rows, m, &reading, err) < 0) {
         manifest_free(m);
         return -1;
     }
@@ -87,7 +87,8 @@ static int check_services(const struct manifest_host *host, struct err *err)
     return rc;
 }
 
-static int add_hosts(struct manifest *m, struct err *err)
+/* Checks the hosts and their services, and adds the hosts to the index. */
+static int check_and_index_hosts(struct manifest *m, struct err *err)
 {
     size_t *indices = arena_alloc(&m->index->arena, m->n_hosts * sizeof *indices);
     if (!indices)
@@ -128,7 +129,7 @@ int manifest_load(const char *text, size_t n, struct manifest **ret, struct err 
         goto out;
     drop_run_results(root);
     if (manifest_read_json(root, &m, err) < 0 || manifest_json_visit_items(root, add_path, m, err) < 0 ||
-        add_hosts(m, err) < 0)
+        check_and_index_hosts(m, err) < 0)
         goto out;
     m->index->resumed = true;
     *ret = m;

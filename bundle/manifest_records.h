@@ -61,10 +61,10 @@ struct manifest_host {
     const struct json_t *source;
 };
 
-struct manifest_offer {
+struct manifest_listed_profile {
     const char *name;
     bool has_count;
-    int64_t count;
+    int64_t count; /* the number that the index page shows */
     const struct json_t *source;
 };
 
@@ -78,8 +78,8 @@ struct manifest_planned {
 struct manifest_service {
     const char *host; /* only for adding the service: the name of a host added before */
     const char *name;
-    const char *url;                     /* the address on its host */
-    const struct manifest_offer *offers; /* the profiles that the index page lists */
+    const char *url;                              /* the address on its host */
+    const struct manifest_listed_profile *offers; /* the profiles that the index page lists */
     size_t n_offers;
     bool has_clock_skew;
     int64_t clock_skew_ms;                  /* the target's clock minus ours */
@@ -140,8 +140,7 @@ struct manifest_item {
     int64_t profile_duration_ns;
     const struct manifest_finding *findings;
     size_t n_findings;
-    bool has_original; /* only in a copy: redaction changed the file, and the next two members are of the old
-                        */
+    bool has_original; /* in a copy: redaction changed the file; the next two members describe the original */
     uint64_t original_bytes;
     const char *original_sha256;
     const char *status_text; /* the word for `status` in the manifest; set when the item is added or read */
@@ -181,9 +180,9 @@ struct manifest_run {
     unsigned retries;
     int64_t sync_at; /* the common start time of the timed profiles; 0: without --sync, and the `sync_` values
                         of an earlier run stay */
-    size_t sync_processes, sync_late;
+    size_t sync_processes, sync_late; /* processes that took part; of these, late ones */
     bool has_sync_skew;
-    int64_t sync_p50_ms, sync_p95_ms, sync_max_ms;
+    int64_t sync_p50_ms, sync_p95_ms, sync_max_ms; /* percentiles of the absolute sync_skew_ms */
 };
 
 struct manifest_sentence {
@@ -210,7 +209,7 @@ struct manifest_resumption {
 struct manifest_redaction {
     const char *file;
     const char *rule;
-    int64_t count;
+    int64_t count; /* the number of redacted values */
 };
 
 struct manifest_unsearched {
@@ -245,7 +244,7 @@ struct manifest {
     bool has_request;
     struct manifest_request request;
     const struct manifest_resumption *resumed;
-    size_t n_resumed;
+    size_t n_resumptions;
     struct manifest_run run;
     const struct manifest_sentence *summary;
     size_t n_summary;

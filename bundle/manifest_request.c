@@ -86,7 +86,7 @@ static const char *join_names(const struct manifest_target *t, struct arena *a)
     return name;
 }
 
-/* Checks a target, and adds it to the seen ones. same_host: the target before has the same host. */
+/* Checks a target, and adds it to the seen ones. same_host: the previous target has the same host. */
 static int check_target(const struct manifest_target *t, bool same_host, struct seen_targets *seen,
                         struct err *err)
 {

@@ -60,7 +60,7 @@ static const struct json_row hop[] = {
     ROWS_END_SOURCE(struct ROW_STRUCT)};
 #undef ROW_STRUCT
 
-#define ROW_STRUCT manifest_offer
+#define ROW_STRUCT manifest_listed_profile
 static const struct json_row offer[] = {{.key = "name", .type = ROW_TEXT, .required = true, IN(name)},
                                         {.key = "count", .type = ROW_COUNT, IN(count), IF(has_count)},
                                         ROWS_END_SOURCE(struct ROW_STRUCT)};
@@ -103,7 +103,7 @@ static const struct json_row original[] = {
     {.key = "sha256", .type = ROW_TEXT, .write_if_zero = true, IN(original_sha256)},
     ROWS_END};
 
-/* manifest_json_read_file_entry() (bundle/manifest_json.c) checks names, sizes and hashes of files. */
+/* `file` and `sha256` have skip_check because manifest_json_read_file_entry() checks them. */
 const struct json_row manifest_item_rows[] = {
     {.key = "kind", .type = ROW_TEXT, ALWAYS, IN(kind)},
     {.key = "argument", .type = ROW_TEXT, IN(argument), .doc = argument_doc},

@@ -6,7 +6,7 @@
 #include "bundle/reader.h"
 #include "base/banned.h"
 
-int bundle_list(const char *path, struct age_identities *identities, bundle_member_fn *member, void *ctx,
+int bundle_list(const char *path, struct age_identities *identities, bundle_member_fn *visit, void *ctx,
                 struct err *err)
 {
     struct reader *r = NULL;
@@ -20,7 +20,7 @@ int bundle_list(const char *path, struct age_identities *identities, bundle_memb
         if (!m)
             break;
         struct bundle_member found = {.path = m->path, .size = m->size, .mtime = m->mtime};
-        if (member(ctx, &found, err) != 0)
+        if (visit(ctx, &found, err) != 0)
             goto out;
     }
     rc = 0;

@@ -25,9 +25,9 @@ enum state {
 };
 
 struct member {
-    size_t next; /* the next position at which it is wanted, or NO_POSITION */
+    size_t next; /* the next position at which the member is wanted, or NO_POSITION */
     enum state state;
-    struct buf bytes; /* if it is CACHED */
+    struct buf bytes; /* if the member is CACHED */
 };
 
 /* A position in the caller's order. */
@@ -182,7 +182,8 @@ static int read_next(struct bundle_members *m, const struct member *awaited, str
     return 0;
 }
 
-static int find_member(struct bundle_members *m, const struct member *awaited, struct err *err)
+/* Reads until the member is cached or known to be unreadable. */
+static int await_member(struct bundle_members *m, const struct member *awaited, struct err *err)
 {
     while (awaited->state == UNREAD)
         if ((!m->r && begin_pass(m, err) < 0) || read_next(m, awaited, err) < 0)
@@ -273,7 +274,7 @@ int bundle_members_read(struct bundle_members *m, const char *name, struct buf *
     if (!member || member->next == NO_POSITION)
         return bundle_read_member(m->path, m->identities, name, ret, err);
     finish_positions_before(m, member->next);
-    if (find_member(m, member, err) < 0)
+    if (await_member(m, member, err) < 0)
         return -1;
     rc = member->state == CACHED ? return_bytes(m, member, name, ret, err)
                                  : report_unread(m, member, name, err);

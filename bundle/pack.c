@@ -55,6 +55,7 @@ static int write_directories_above(struct packer *p, const char *path, struct er
     return 0;
 }
 
+/* After a cancellation, sets stop_at; ERR_CANCELLED after that time. */
 static int check_cancelled(struct packer *p, struct err *err)
 {
     if (p->stop_at == CLOCK_NEVER && fd_cancelled(p->cancel_fd))

@@ -1,7 +1,7 @@
 /*
- * gzfile inflates and checks, libarchive parses the tar, and `check_entry` checks every entry before a caller
- * sees it. libarchive keeps extended headers and sparse maps in memory, so it receives at most HEADER_MAX
- * bytes for one header.
+ * gzfile inflates and checks, libarchive parses the tar, and `accept_entry` checks every entry before a
+ * caller sees it. libarchive keeps extended headers and sparse maps in memory, so it receives at most
+ * HEADER_MAX bytes for one header.
  */
 #include "bundle/reader.h"
 
@@ -187,7 +187,7 @@ static int set_path(struct reader *r, struct archive_entry *e, struct err *err)
     return path_check(r->path, err) < 0 ? err_wrap(err, "%s", r->file) : 0;
 }
 
-/* Checks that the member is below the top directory, which the first member names. */
+/* Checks that the member is below the top directory. The first member sets r->top. */
 static int check_top(struct reader *r, bool is_dir, struct err *err)
 {
     size_t n = strcspn(r->path, "/");
@@ -208,7 +208,7 @@ static int check_top(struct reader *r, bool is_dir, struct err *err)
 }
 
 /* Checks that the path is new, that manifest.json is the first file, and the limits on members and
- * directories. */
+ * directories. Records the path. */
 static int check_order_and_limits(struct reader *r, struct err *err)
 {
     const struct reader_member *m = &r->member;
@@ -229,7 +229,8 @@ static int check_order_and_limits(struct reader *r, struct err *err)
     return 0;
 }
 
-static int check_entry(struct reader *r, struct archive_entry *e, struct err *err)
+/* Checks an entry, and makes it the current member. */
+static int accept_entry(struct reader *r, struct archive_entry *e, struct err *err)
 {
     if (set_path(r, e, err) < 0)
         return -1;
@@ -297,8 +298,8 @@ int reader_read_all(struct reader *r, struct buf *ret, struct err *err)
     return rc;
 }
 
-/* Reads the rest of the current member. If libarchive skipped it, `feed_tar` would count its bytes as those
- * of a header. */
+/* Reads the rest of the current member. If libarchive skipped the member, `feed_tar` would count its bytes as
+ * those of a header. */
 static int skip_rest(struct reader *r, struct err *err)
 {
     for (size_t n = 1; r->path && n > 0;)
@@ -337,10 +338,10 @@ int reader_next(struct reader *r, const struct reader_member **ret, struct err *
         *ret = NULL;
         return 0;
     }
-    /* libarchive warns about owners and attributes, which profgrab does not use. set_path checks the path. */
+    /* Accept warnings. They concern unused owners and attributes, and paths, which set_path checks. */
     if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
         return set_archive_error(r, err);
-    if (check_entry(r, e, err) < 0)
+    if (accept_entry(r, e, err) < 0)
         return -1;
     *ret = &r->member;
     return 0;

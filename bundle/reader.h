@@ -21,12 +21,12 @@ struct reader_member {
     int64_t mtime; /* seconds */
 };
 
-/* Opens a bundle. `identities` can decrypt an encrypted bundle (NULL: none). age_identities_set_cancel_fd
- * also ends reading. */
+/* Opens a bundle. `identities` can decrypt an encrypted bundle (NULL: none). Their cancel descriptor also
+ * ends reads of a bundle that is not encrypted. */
 int reader_open(const char *path, struct age_identities *identities, struct reader **ret, struct err *err);
 void reader_free(struct reader *r);
 
-/* Copies `stop`, which ends all later reads. */
+/* Sets the condition that ends later reads. Copies `stop`. */
 void reader_set_stop(struct reader *r, const struct stop *stop);
 
 /* Reads the next member. *ret is NULL at the end of a complete archive. A cut or damaged archive is an
@@ -36,10 +36,10 @@ int reader_next(struct reader *r, const struct reader_member **ret, struct err *
 /* Works like reader_next, for files only. */
 int reader_next_file(struct reader *r, const struct reader_member **ret, struct err *err);
 
-/* Reads from the member; *ret_n is 0 at the member's end. */
+/* Reads at most `cap` bytes of the current member; *ret_n is 0 at the member's end. */
 int reader_read(struct reader *r, void *p, size_t cap, size_t *ret_n, struct err *err);
 
-/* Reads the rest of the member into an initialised buffer. The caller calls buf_check. */
+/* Reads the rest of the current member into an initialised buffer. The caller calls buf_check. */
 int reader_read_all(struct reader *r, struct buf *ret, struct err *err);
 
 /* Advances to manifest.json and reads it (at most BUNDLE_MAX_MANIFEST bytes) into an initialised buffer. */

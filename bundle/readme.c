@@ -150,7 +150,7 @@ static void add_summary(struct buf *b, const struct manifest *m)
 /* Lists the users who resumed the run, with the times. */
 static void add_resumed(struct buf *b, const struct manifest *m)
 {
-    for (size_t i = 0; i < m->n_resumed; i++) {
+    for (size_t i = 0; i < m->n_resumptions; i++) {
         buf_adds(b, "- Resumed");
         add_labelled(b, " at ", m->resumed[i].time);
         add_labelled(b, " by ", m->resumed[i].user);
@@ -160,7 +160,7 @@ static void add_resumed(struct buf *b, const struct manifest *m)
 }
 
 /* Returns whether the service has no error and all its recorded items are complete. */
-static bool is_complete(const struct manifest_service *service)
+static bool is_complete_service(const struct manifest_service *service)
 {
     for (size_t i = 0; i < service->n_items; i++)
         if (service->items[i].status != MANIFEST_OK)
@@ -171,13 +171,13 @@ static bool is_complete(const struct manifest_service *service)
 static bool is_complete_host(const struct manifest_host *host)
 {
     for (size_t i = 0; i < host->n_services; i++)
-        if (!is_complete(&host->services[i]))
+        if (!is_complete_service(&host->services[i]))
             return false;
     return !has_text(host->error);
 }
 
-/* Adds the line of an incomplete bundle. If no interruption caused it and there are several hosts, the line
- * has the number of incomplete ones. */
+/* Adds the line of an incomplete bundle. If the capture was not interrupted and has several hosts, the line
+ * has the number of incomplete hosts. */
 static void add_incomplete(struct buf *b, const struct manifest *m)
 {
     size_t n = m->n_hosts, complete = 0;
@@ -351,7 +351,8 @@ static void add_host(struct buf *b, const struct manifest_host *host, json_t *se
  * reasons are shorter. */
 #define REASON_MAX 1024
 
-/* Adds the server's message, unless the reason contains it or ends, after ": ", in its beginning. */
+/* Adds the server's message, unless the reason contains the message, or ends in ": " and the message's
+ * beginning. */
 static void add_server_words(struct visitor *v, const struct manifest_item *item, const char *why)
 {
     const char *words = text_or_empty(item ? item->server_words : NULL);

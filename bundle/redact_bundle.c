@@ -17,13 +17,13 @@ enum { CHUNK = 32768 };
 struct redaction {
     const struct redact_bundle_options *options;
     struct reader *r;
-    int member; /* the current member, in a nameless file */
+    int member_fd; /* a nameless file for the current member */
     struct redact_bundle out;
 };
 
 /* ---- formats ----------------------------------------------------------------------------------------- */
 
-/* Returns whether the member is a command line, also one that was requested by its path:
+/* Returns whether the member is a process's command line, also if it was requested by a path:
  * `/debug/pprof/cmdline?x=y`. A page at such a path is no command line. */
 static bool is_cmdline(const struct manifest_item *item)
 {
@@ -61,7 +61,7 @@ static int add_item(void *ctx, json_t *item, const struct file_entry *file, stru
     return json_object_set(items, file->path, item) < 0 ? err_nomem(err) : 0;
 }
 
-json_t *redact_bundle_items(const json_t *root, struct err *err)
+json_t *redact_bundle_index_items(const json_t *root, struct err *err)
 {
     json_t *items = json_object();
     if (!items)
@@ -81,17 +81,17 @@ static int rewind_to(int fd, off_t end, struct err *err)
     return ftruncate(fd, end) < 0 || lseek(fd, end, SEEK_SET) < 0 ? err_sys(err, "cannot write") : 0;
 }
 
-/* Copies the current member into its file, and compares its hash with the manifest. */
+/* Copies the current member into the nameless file, and compares its hash with the manifest. */
 static int save_member(struct redaction *redaction, const struct file_entry *expected, struct err *err)
 {
     struct sha256 *hash = sha256_new(err);
     char chunk[CHUNK], hex[SHA256_HEX];
-    int rc = hash ? rewind_to(redaction->member, 0, err) : -1;
+    int rc = hash ? rewind_to(redaction->member_fd, 0, err) : -1;
     for (size_t n = 1; rc == 0 && n > 0;) {
         rc = reader_read(redaction->r, chunk, sizeof chunk, &n, err);
         if (rc == 0) {
             sha256_add(hash, chunk, n);
-            rc = fd_write_all(redaction->member, chunk, n, err);
+            rc = fd_write_all(redaction->member_fd, chunk, n, err);
         }
     }
     if (rc == 0)
@@ -145,7 +145,7 @@ static int add_unsearched(struct redaction *redaction, const char *path, const c
     return strlist_add(&redaction->out.unsearched_files, line, err);
 }
 
-/* Adds a member whose search failed to both lists of unsearched members; the copy has it unchanged. */
+/* Adds a member to all lists of unsearched members, because its search failed. The copy has it unchanged. */
 static int add_failed_search(struct redaction *redaction, const char *path, const struct err *why,
                              struct err *err)
 {
@@ -153,7 +153,7 @@ static int add_failed_search(struct redaction *redaction, const char *path, cons
     snprintf(line, sizeof line, "%s: %s", path, why->msg);
     return add_unsearched(redaction, path, why->msg, err) < 0
                ? -1
-               : strlist_add(&redaction->out.failed_to_search, line, err);
+               : strlist_add(&redaction->out.failed_searches, line, err);
 }
 
 /* Hashes the spool from `begin` to its end. */
@@ -188,8 +188,9 @@ int redact_bundle_replace(struct redact_bundle *redacted, json_t *item, const ch
     uint64_t bytes = 0;
     if (hash_spool(redacted, begin, &bytes, hex, err) < 0 || update_item(item, bytes, hex, err) < 0)
         return -1;
-    return json_object_set_new(redacted->replaced, path, json_integer((json_int_t)begin)) < 0 ? err_nomem(err)
-                                                                                              : 0;
+    return json_object_set_new(redacted->spool_offsets, path, json_integer((json_int_t)begin)) < 0
+               ? err_nomem(err)
+               : 0;
 }
 
 /* Redacts a member with the path `path` in the bundle. */
@@ -206,7 +207,7 @@ static int redact_file(struct redaction *redaction, json_t *item, const char *pa
     struct redact_work work = {.form = form,
                                .repeats = &repeats,
                                .labels = redaction->options->copy->labels,
-                               .from = redaction->member,
+                               .from = redaction->member_fd,
                                .to = redaction->out.spool,
                                .stop = redaction->options->stop};
     off_t begin = lseek(redaction->out.spool, 0, SEEK_CUR);
@@ -232,7 +233,7 @@ static int redact_current_member(struct redaction *redaction, const struct reade
 {
     json_t *item = json_object_get(redaction->out.items, m->path);
     struct arena arena = {0};
-    struct json_rows_lists lists = {.arena = &arena, .left = MANIFEST_JSON_MAX_LISTS};
+    struct json_rows_reading reading = {.arena = &arena, .left = MANIFEST_JSON_MAX_LISTS};
     struct manifest_item record = {0};
     struct file_entry file;
     const char *why = NULL;
@@ -241,7 +242,7 @@ static int redact_current_member(struct redaction *redaction, const struct reade
         return 0;
     if (manifest_json_read_file_entry(item, &file, err) < 0)
         return -1;
-    int rc = json_rows_read(item, manifest_item_rows, &record, &lists, err);
+    int rc = json_rows_read(item, manifest_item_rows, &record, &reading, err);
     arena_release(&arena);
     if (rc < 0)
         return -1;
@@ -269,7 +270,7 @@ static int redact_all_members(struct redaction *redaction, struct err *err)
 struct redact_bundle_bytes redact_bundle_find_bytes(const struct redact_bundle *redacted, struct reader *r,
                                                     const char *path)
 {
-    const json_t *begin = json_object_get(redacted->replaced, path);
+    const json_t *begin = json_object_get(redacted->spool_offsets, path);
     return (struct redact_bundle_bytes){
         .r = r, .spool = begin ? redacted->spool : -1, .at = (off_t)json_integer_value(begin)};
 }
@@ -342,17 +343,17 @@ int redact_bundle_visit(const struct bundle_preview *preview, const struct bundl
 int redact_bundle_run(const struct redact_bundle_options *options, json_t *root, struct redact_bundle *ret,
                       struct err *err)
 {
-    struct redaction redaction = {.options = options, .member = -1, .out = REDACT_BUNDLE_INIT};
+    struct redaction redaction = {.options = options, .member_fd = -1, .out = REDACT_BUNDLE_INIT};
     int rc = -1;
     redaction.out.stop = options->stop;
-    redaction.out.replaced = json_object();
+    redaction.out.spool_offsets = json_object();
     redaction.out.redactions = json_array();
     redaction.out.unsearched = json_array();
-    if (!redaction.out.replaced || !redaction.out.redactions || !redaction.out.unsearched)
+    if (!redaction.out.spool_offsets || !redaction.out.redactions || !redaction.out.unsearched)
         err_nomem(err);
-    else if ((redaction.member = file_create_nameless(options->beside, err)) >= 0 &&
+    else if ((redaction.member_fd = file_create_nameless(options->beside, err)) >= 0 &&
              (redaction.out.spool = file_create_nameless(options->beside, err)) >= 0 &&
-             (redaction.out.items = redact_bundle_items(root, err)) &&
+             (redaction.out.items = redact_bundle_index_items(root, err)) &&
              redact_manifest_run(root, redaction.out.items, options->stop, &redaction.out.manifest, err) ==
                  0 &&
              reader_open(options->copy->bundle, NULL, &redaction.r, err) == 0) {
@@ -360,7 +361,7 @@ int redact_bundle_run(const struct redact_bundle_options *options, json_t *root,
         rc = redact_all_members(&redaction, err);
     }
     reader_free(redaction.r);
-    fd_close(&redaction.member);
+    fd_close(&redaction.member_fd);
     if (rc < 0)
         redact_bundle_release(&redaction.out);
     else
@@ -372,11 +373,11 @@ void redact_bundle_release(struct redact_bundle *redacted)
 {
     fd_close(&redacted->spool);
     json_decref(redacted->items);
-    json_decref(redacted->replaced);
+    json_decref(redacted->spool_offsets);
     redact_manifest_release(&redacted->manifest);
     json_decref(redacted->redactions);
     json_decref(redacted->unsearched);
     strlist_release(&redacted->unsearched_files);
-    strlist_release(&redacted->failed_to_search);
+    strlist_release(&redacted->failed_searches);
     *redacted = (struct redact_bundle)REDACT_BUNDLE_INIT;
 }

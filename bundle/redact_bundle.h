@@ -8,18 +8,18 @@
 #include "bundle/redact/redact_manifest.h"
 
 struct redact_bundle {
-    int spool;        /* the changed members, concatenated in a nameless file; -1: none */
-    json_t *items;    /* the manifest's items, by the path of the member in the bundle; an item itself has the
-                         path in the copy */
-    json_t *replaced; /* the offset of each changed member in `spool`, by its path in the bundle; its item has
-                         the length */
+    int spool;     /* the changed members, concatenated in a nameless file; -1: none */
+    json_t *items; /* the manifest's items, by the path of the member in the bundle; an item itself has the
+                      path in the copy */
+    json_t *spool_offsets; /* the offset of each changed member in `spool`, by the member's path in the
+                              bundle; the member's item has the length */
     struct redact_manifest manifest;
     json_t *redactions; /* the list `redactions` of the manifest's `handoff` */
     json_t *unsearched; /* the list `unsearched` of `handoff`: the members that were not searched, with the
                            reason */
-    struct strlist unsearched_files, failed_to_search; /* as in bundle_copy_result */
-    uint64_t n_redactions;                             /* redacted values */
-    const struct stop *stop;                           /* owned by the caller */
+    struct strlist unsearched_files, failed_searches; /* as in bundle_copy_result */
+    uint64_t n_redactions;                            /* the number of redacted values */
+    const struct stop *stop;                          /* owned by the caller */
 };
 #define REDACT_BUNDLE_INIT                                                                                   \
     {                                                                                                        \
@@ -27,7 +27,7 @@ struct redact_bundle {
     }
 
 struct redact_bundle_options {
-    const struct bundle_copy *copy;
+    const struct bundle_copy_options *copy;
     const char *beside; /* a path on a disk with room for all changed members, and for one copy of the largest
                            member */
     const struct stop *stop; /* ends the redaction; must outlive the result */
@@ -45,12 +45,12 @@ void redact_bundle_release(struct redact_bundle *redacted);
  * manifest are redacted. */
 int redact_bundle_add_manifest_counts(struct redact_bundle *redacted, struct err *err);
 
-/* The members of the copy, for struct bundle_preview: works like bundle_visit, with the paths and bytes of
- * the copy. preview->from is a struct redact_bundle_source. */
 struct redact_bundle_source {
     const struct redact_bundle *redacted;
-    const char *bundle;
+    const char *bundle; /* the path of the original bundle */
 };
+/* Visits the members of the copy, for struct bundle_preview: works like bundle_visit, with the paths and
+ * bytes of the copy. preview->from is a struct redact_bundle_source. */
 int redact_bundle_visit(const struct bundle_preview *preview, const struct bundle_visitor *visitor,
                         struct err *err);
 
@@ -59,7 +59,7 @@ int redact_bundle_visit(const struct bundle_preview *preview, const struct bundl
 struct redact_bundle_bytes {
     struct reader *r;
     int spool; /* -1: the bytes are in the bundle */
-    off_t at;
+    off_t at;  /* the offset in the spool */
 };
 struct redact_bundle_bytes redact_bundle_find_bytes(const struct redact_bundle *redacted, struct reader *r,
                                                     const char *path);
@@ -71,7 +71,7 @@ int redact_bundle_read(struct redact_bundle_bytes *b, char *p, size_t cap, size_
 int redact_bundle_replace(struct redact_bundle *redacted, json_t *item, const char *path, off_t begin,
                           struct err *err);
 
-/* Returns the items of the manifest by the paths of their files. NULL with err. */
-json_t *redact_bundle_items(const json_t *root, struct err *err);
+/* Returns an object with the items of the manifest, by the paths of their files. NULL after an error. */
+json_t *redact_bundle_index_items(const json_t *root, struct err *err);
 
 #endif

@@ -10,7 +10,7 @@ enum { KEYGEN_MS = 10000, MAX_RECIPIENTS = 1000 };
 
 /* ---- the signature ------------------------------------------------------------------------------------- */
 
-static int set_state(struct bundle_summary *summary, enum bundle_signature state, const char *why)
+static int set_state(struct bundle_summary *summary, enum bundle_signature_state state, const char *why)
 {
     summary->signature.state = state;
     snprintf(summary->signature.why, sizeof summary->signature.why, "%s", why);

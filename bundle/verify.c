@@ -23,7 +23,9 @@ struct verifier {
 /* Replaces the file_entry of a file that was read. */
 static const struct file_entry was_read;
 
-static void count_file(struct verifier *v, const char *path, uint64_t size, enum bundle_file_state state)
+/* Counts a file and reports its state to the caller. */
+static void record_file_state(struct verifier *v, const char *path, uint64_t size,
+                              enum bundle_file_state state)
 {
     size_t *counts[] = {[BUNDLE_INTACT] = &v->summary.intact,
                         [BUNDLE_CHANGED] = &v->summary.changed,
@@ -48,7 +50,7 @@ static int add_expected(void *ctx, json_t *item, const struct file_entry *file, 
     return name_map_add(&v->expected, file->path, entry, err);
 }
 
-/* Parses the manifest, and collects in v->expected the bundle's files that it names. */
+/* Parses the manifest, and adds the files that the manifest names to v->expected. */
 static int parse_manifest(struct verifier *v, const struct buf *text, struct err *err)
 {
     json_t *root = NULL;
@@ -116,7 +118,7 @@ static int check_member(struct verifier *v, const struct reader_member *m, struc
         if (strcmp(hex, file->sha256) == 0)
             state = BUNDLE_INTACT;
     }
-    count_file(v, m->path, m->size, state);
+    record_file_state(v, m->path, m->size, state);
     return file ? name_map_set(&v->expected, file->path, &was_read, err) : 0;
 }
 
@@ -134,7 +136,7 @@ static int check_all(struct verifier *v, struct err *err)
     for (size_t i = 0; i < v->expected.n; i++) {
         const struct file_entry *file = v->expected.entries[i].value;
         if (file != &was_read)
-            count_file(v, file->path, file->bytes, BUNDLE_MISSING);
+            record_file_state(v, file->path, file->bytes, BUNDLE_MISSING);
     }
     return 0;
 }

@@ -44,7 +44,7 @@ int workdir_new_beside(const char *bundle, const char *name, const char *output,
  */
 int workdir_open(const char *path, struct workdir **ret, struct buf *ret_manifest, struct err *err);
 
-/* Adds a hint to the error for a path that should be a file, if it is a directory. Returns -1. */
+/* Adds a hint to the error if `path`, which should be a file, is a directory. Always returns -1. */
 int workdir_hint_directory(const char *path, struct err *err);
 
 /*

@@ -22,7 +22,7 @@ enum { MAX_LINKED_FILES = 100 };
 struct linked_file {
     dev_t device;
     ino_t number;
-    nlink_t names, found; /* its names, and those found in the directory */
+    nlink_t names, found; /* the number of its names, and of those found in the directory */
     char path[256];       /* one of its names, printable */
 };
 

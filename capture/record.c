@@ -149,7 +149,7 @@ int record_service(struct manifest *m, const struct target *target, const struct
     const struct service *service = target->service;
     char url[800];
     fetch_service_url(service, url, sizeof url);
-    struct manifest_offer *offers = calloc(s->n_offers + 1, sizeof *offers);
+    struct manifest_listed_profile *offers = calloc(s->n_offers + 1, sizeof *offers);
     struct manifest_finding *findings = copy_findings(s->findings);
     int rc = -1;
     struct manifest_service record = {.host = target->host->name,
@@ -164,7 +164,7 @@ int record_service(struct manifest *m, const struct target *target, const struct
                                       .n_findings = s->findings->n};
     struct manifest_planned *planned = copy_planned(s, &record);
     for (size_t i = 0; offers && i < s->n_offers; i++)
-        offers[i] = (struct manifest_offer){
+        offers[i] = (struct manifest_listed_profile){
             .name = s->offers[i].name, .has_count = s->offers[i].count >= 0, .count = s->offers[i].count};
     if (offers && findings && planned)
         rc = manifest_add_service(m, &record, err);

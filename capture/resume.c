@@ -50,7 +50,7 @@ static int open_bundle(struct capture_earlier *e, struct err *err)
     if (read_manifest(e, err) < 0 ||
         workdir_new_beside(e->path, e->manifest->name, e->output, &e->work, err) < 0)
         return -1;
-    const struct bundle_restore restore = {
+    const struct bundle_restore_options restore = {
         .path = e->path, .manifest = e->manifest, .work = e->work, .cancel_fd = e->cancel_fd};
     if (bundle_restore(&restore, &e->damage, err) < 0)
         return -1;
@@ -76,7 +76,7 @@ static void on_changed(void *ctx, const char *path, const char *difference)
 static int compare_files(struct capture_earlier *e, size_t *ret_n_changed, struct err *err)
 {
     struct file_changes changes = {.observer = e->observer};
-    const struct manifest_comparison comparison = {
+    const struct manifest_compare_options comparison = {
         .work = e->work, .cancel_fd = e->cancel_fd, .changed = on_changed, .ctx = &changes};
     int rc = manifest_compare(e->manifest, &comparison, err);
     *ret_n_changed = changes.n;

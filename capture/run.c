@@ -260,7 +260,7 @@ static enum capture_end finish_run(struct run *r, struct err *err)
 {
     send_event(r, &(struct capture_event){.kind = CAPTURE_FETCHED, .outcome = r->outcome});
     r->outcome->cancelled = fd_cancelled(r->request->access.cancel_fd);
-    r->outcome->counts.complete = manifest_count_complete(r->output->manifest);
+    r->outcome->counts.complete = manifest_count_complete_service_items(r->output->manifest);
     if (!has_new_items(r)) {
         remove_or_keep_directory(r);
         return CAPTURE_NOTHING;

@@ -31,21 +31,21 @@ static int make_copy(const struct delivery *d, const struct delivery_run *run, s
     signer.ask = run->ask;
     signer.ask_ctx = run->ask_ctx;
     signer.ask_ms = run->ask_ms;
-    const struct bundle_copy how = {.bundle = run->bundle,
-                                    .user = run->user,
-                                    .workstation = run->workstation,
-                                    .title = d->options->title,
-                                    .issue_labels = &d->labels,
-                                    .assignees = &d->assignees,
-                                    .redact = true,
-                                    .draw = run->draw,
-                                    .draw_ctx = run->draw_ctx,
-                                    .labels = &d->options->redact_labels,
-                                    .signer = signer.key ? &signer : NULL,
-                                    .signature_optional = !d->team || !d->team->signature_required,
-                                    .recipients = d->recipients,
-                                    .cancel_fd = run->cancel_fd,
-                                    .cpu_ms = run->copy_cpu_ms};
+    const struct bundle_copy_options how = {.bundle = run->bundle,
+                                            .user = run->user,
+                                            .workstation = run->workstation,
+                                            .title = d->options->title,
+                                            .issue_labels = &d->labels,
+                                            .assignees = &d->assignees,
+                                            .redact = true,
+                                            .draw = run->draw,
+                                            .draw_ctx = run->draw_ctx,
+                                            .labels = &d->options->redact_labels,
+                                            .signer = signer.key ? &signer : NULL,
+                                            .signature_optional = !d->team || !d->team->signature_required,
+                                            .recipients = d->recipients,
+                                            .cancel_fd = run->cancel_fd,
+                                            .cpu_ms = run->copy_cpu_ms};
     if (bundle_copy(&how, ret, err) == 0)
         return 0;
     if (err->kind == ERR_LOCAL_IO && !*err->hint)

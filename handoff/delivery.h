@@ -51,7 +51,7 @@ void delivery_release(struct delivery *d);
 struct delivery_run {
     const char *bundle;
     const char *user, *workstation; /* the names of the user and the workstation, for the copy; may be NULL */
-    bundle_draw_fn *draw;           /* as in struct bundle_copy */
+    bundle_draw_fn *draw;           /* as in struct bundle_copy_options */
     const void *draw_ctx;
     int64_t copy_cpu_ms; /* limit for the processor time of the copy; 0: none */
     ask_fn *ask;         /* asks for the passphrase of the signing key */

@@ -26,8 +26,9 @@ static int add_recipients(const char *file, struct age_recipients **ret, struct 
     return age_recipients_new(ret, err) < 0 ? -1 : age_recipients_add_file(*ret, file, err);
 }
 
-static int read_options(int argc, char **argv, struct bundle_copy *options, struct sshsig_signer *signer,
-                        struct strlist *labels, struct age_recipients **to, struct err *err)
+static int read_options(int argc, char **argv, struct bundle_copy_options *options,
+                        struct sshsig_signer *signer, struct strlist *labels, struct age_recipients **to,
+                        struct err *err)
 {
     uint64_t ms = 0;
     for (int c; (c = getopt(argc, argv, "s:e:l:rt:")) != -1;) {
@@ -66,12 +67,12 @@ int main(int argc, char **argv)
                                    .ask_ctx = &prompt,
                                    .ask_ms = ASK_MS,
                                    .cancel_fd = signals_cancel_fd()};
-    struct bundle_copy options = {.user = "dave",
-                                  .workstation = "here",
-                                  .draw = page_build_copy,
-                                  .draw_ctx = &notes,
-                                  .labels = &labels,
-                                  .cancel_fd = signals_cancel_fd()};
+    struct bundle_copy_options options = {.user = "dave",
+                                          .workstation = "here",
+                                          .draw = page_build_copy,
+                                          .draw_ctx = &notes,
+                                          .labels = &labels,
+                                          .cancel_fd = signals_cancel_fd()};
     if (rc == 0)
         rc = read_options(argc, argv, &options, &signer, &labels, &to, &err);
     if (rc == 0)

@@ -154,8 +154,9 @@ static int extract_members(const struct bundle_options *o, const struct strlist 
 {
     struct strlist members = {.items = rest->items + 1, .n = rest->n - 1};
     char *dir = NULL;
-    if (bundle_extract(&(struct bundle_extract){rest->items[0], opener->identities,
-                                                o->directory ? o->directory : ".", &members, EXTRACT_MAX},
+    if (bundle_extract(&(struct bundle_extract_options){rest->items[0], opener->identities,
+                                                        o->directory ? o->directory : ".", &members,
+                                                        EXTRACT_MAX},
                        &dir, err) < 0)
         return err->kind == ERR_EXISTS ? err_hint(err, "use -C DIR to unpack below another directory") : -1;
     printf("%s\n", dir);

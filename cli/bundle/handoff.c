@@ -35,9 +35,9 @@ static bool is_listed(const struct strlist *l, const char *line)
 static void print_unsearched(const struct bundle_copy_result *c)
 {
     enum { MAX_PRINTED = 20 };
-    size_t printed = 0, others = c->unsearched - c->failed_to_search.n;
+    size_t printed = 0, others = c->unsearched - c->failed_searches.n;
     for (size_t i = 0; i < c->unsearched_files.n && printed < MAX_PRINTED; i++)
-        if (!is_listed(&c->failed_to_search, c->unsearched_files.items[i])) {
+        if (!is_listed(&c->failed_searches, c->unsearched_files.items[i])) {
             message_print("not searched for secrets: %s", c->unsearched_files.items[i]);
             printed++;
         }
@@ -73,8 +73,8 @@ static void print_copy_faults(const struct bundle_copy_result *c)
 {
     if (c->page_error.kind != ERR_NONE)
         message_print("the copy has no report.html: %s", c->page_error.msg);
-    for (size_t i = 0; i < c->failed_to_search.n; i++)
-        message_print("not searched for secrets, and handed off unchanged: %s", c->failed_to_search.items[i]);
+    for (size_t i = 0; i < c->failed_searches.n; i++)
+        message_print("not searched for secrets, and handed off unchanged: %s", c->failed_searches.items[i]);
 }
 
 /* Returns the most data that may have left the workstation once a step has begun. */

@@ -149,8 +149,8 @@ static void extract_archive(const char *p, size_t n)
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     if (!mkdtemp(below))
         abort();
-    (void)bundle_extract(&(struct bundle_extract){path, NULL, below, NULL, (uint64_t)1 << 30}, &extracted,
-                         NULL);
+    (void)bundle_extract(&(struct bundle_extract_options){path, NULL, below, NULL, (uint64_t)1 << 30},
+                         &extracted, NULL);
     (void)file_remove(below, NULL);
     free(extracted);
     close(fd);

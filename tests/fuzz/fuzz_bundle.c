@@ -93,7 +93,8 @@ static void extract_bundle(const char *path)
     assert(mkdtemp(parent));
     below = file_join(parent, "below");
     assert(below && mkdir(below, 0700) == 0);
-    if (bundle_extract(&(struct bundle_extract){path, NULL, below, NULL, 1 << 20}, &extracted, &err) == 0) {
+    if (bundle_extract(&(struct bundle_extract_options){path, NULL, below, NULL, 1 << 20}, &extracted,
+                       &err) == 0) {
         assert(strncmp(extracted, below, strlen(below)) == 0 && text_is_name(file_base(extracted)));
         assert(file_remove(extracted, NULL) == 0);
     } else {

@@ -782,7 +782,7 @@ static int fill_manifest(struct manifest *m, struct err *err)
                                             .authentication = "key"};
     static const struct manifest_host host = {
         .name = "h", .address = "a", .route = "ssh", .hops = &hop, .n_hops = 1, .error = "e"};
-    static const struct manifest_offer offer = {.name = "heap", .has_count = true, .count = 3};
+    static const struct manifest_listed_profile offer = {.name = "heap", .has_count = true, .count = 3};
     static const struct manifest_finding finding = {.rule = "rule", .text = "text"};
     static const struct manifest_planned planned = {.kind = "heap", .argument = "gc", .pair = 1};
     static const struct manifest_service service = {.host = "h",
@@ -973,8 +973,8 @@ static int extract_bundle(void *ctx, struct err *err)
     const struct extraction *x = ctx;
     char *made;
     alloc_fill_pattern(&made, sizeof made);
-    int rc =
-        bundle_extract(&(struct bundle_extract){x->path, NULL, x->below, &x->members, 1 << 20}, &made, err);
+    int rc = bundle_extract(&(struct bundle_extract_options){x->path, NULL, x->below, &x->members, 1 << 20},
+                            &made, err);
     size_t nth = alloc_pause();
     if (rc < 0) {
         alloc_assert_untouched(&made, sizeof made);
@@ -1207,7 +1207,7 @@ static void relabelling_reports_failed_allocations(void **state)
 /* Copies a bundle. After a failure no file of the copy is left. */
 static int copy_bundle(void *ctx, struct err *err)
 {
-    struct bundle_copy *options = ctx;
+    struct bundle_copy_options *options = ctx;
     struct bundle_copy_result c;
     alloc_fill_pattern(&c, sizeof c);
     size_t nth = alloc_pause();
@@ -1241,7 +1241,7 @@ static void copying_reports_failed_allocations(void **state)
     capture_release(&c);
     RUN_PROGRAM("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key);
     struct sshsig_signer by = {.key = key, .cancel_fd = -1};
-    struct bundle_copy options = {.bundle = path, .redact = true, .signer = &by, .cancel_fd = -1};
+    struct bundle_copy_options options = {.bundle = path, .redact = true, .signer = &by, .cancel_fd = -1};
     alloc.json_works = true;
     assert_true(alloc_walk(copy_bundle, &options, 0) > 60);
     alloc.json_works = false;

@@ -47,7 +47,8 @@ static void assert_round_trip(const char *dir)
     assert_false(sum.interrupted);
 
     char *top = NULL, *manifest = NULL;
-    assert_ok(bundle_extract(&(struct bundle_extract){path, NULL, dir, NULL, 1 << 20}, &top, &err), &err);
+    assert_ok(bundle_extract(&(struct bundle_extract_options){path, NULL, dir, NULL, 1 << 20}, &top, &err),
+              &err);
     assert_int_equal(scratch_mode(top), 0700);
     assert_file_equal(top, HEAP, HEAP_BYTES, sizeof HEAP_BYTES - 1);
     assert_file_equal(top, TEXT, TEXT_BYTES, sizeof TEXT_BYTES - 1);
@@ -126,8 +127,9 @@ static void only_the_named_members_are_extracted(void **state)
         struct strlist wanted = {0};
         struct err err = ERR_INIT;
         assert_ok(strlist_split(&wanted, cases[i].wanted, &err), &err);
-        assert_ok(bundle_extract(&(struct bundle_extract){path, NULL, dir, &wanted, 1 << 20}, &top, &err),
-                  &err);
+        assert_ok(
+            bundle_extract(&(struct bundle_extract_options){path, NULL, dir, &wanted, 1 << 20}, &top, &err),
+            &err);
         char *heap = file_join(top, HEAP), *text = file_join(top, TEXT), *local = file_join(top, LOCAL);
         assert_int_equal(file_exists(heap), cases[i].heap);
         assert_int_equal(file_exists(text), cases[i].text);
@@ -143,8 +145,8 @@ static void only_the_named_members_are_extracted(void **state)
     struct strlist wanted = {0};
     struct err err = ERR_INIT;
     assert_ok(strlist_split(&wanted, "*.txt,../x", &err), &err);
-    assert_int_equal(bundle_extract(&(struct bundle_extract){path, NULL, dir, &wanted, 1 << 20}, &top, &err),
-                     -1);
+    assert_int_equal(
+        bundle_extract(&(struct bundle_extract_options){path, NULL, dir, &wanted, 1 << 20}, &top, &err), -1);
     assert_string_equal(err.msg, "no file in the bundle matches \"../x\"");
     assert_int_equal(err.kind, ERR_NOT_FOUND);
     assert_int_equal(scratch_count(dir), 1);
@@ -159,10 +161,12 @@ static void extraction_beyond_the_size_limit_is_refused(void **state)
     struct strlist wanted = {0};
     struct err err = ERR_INIT;
     assert_ok(strlist_add(&wanted, "file-03", &err), &err);
-    assert_int_equal(bundle_extract(&(struct bundle_extract){path, NULL, dir, &wanted, 58}, &top, &err), -1);
+    assert_int_equal(
+        bundle_extract(&(struct bundle_extract_options){path, NULL, dir, &wanted, 58}, &top, &err), -1);
     assert_string_equal(err.msg, "the bundle unpacks to more than 58 bytes");
     assert_int_equal(scratch_count(dir), 1);
-    assert_ok(bundle_extract(&(struct bundle_extract){path, NULL, dir, &wanted, 59}, &top, &err), &err);
+    assert_ok(bundle_extract(&(struct bundle_extract_options){path, NULL, dir, &wanted, 59}, &top, &err),
+              &err);
     strlist_release(&wanted);
     free(top);
     free(path);
@@ -174,20 +178,21 @@ static void extraction_overwrites_nothing(void **state)
     char *path = pack_capture(dir), *top = NULL, *existing = file_join(dir, "b");
     struct err err = ERR_INIT;
     assert_int_equal(file_mkdir(existing, NULL), 0);
-    assert_int_equal(bundle_extract(&(struct bundle_extract){path, NULL, dir, NULL, 1 << 20}, &top, &err),
-                     -1);
+    assert_int_equal(
+        bundle_extract(&(struct bundle_extract_options){path, NULL, dir, NULL, 1 << 20}, &top, &err), -1);
     assert_int_equal(err.kind, ERR_EXISTS);
     assert_int_equal(scratch_count(existing), 0);
     assert_int_equal(rmdir(existing), 0);
     /* An existing link of this name is not followed either. */
     assert_int_equal(symlink("/nowhere", existing), 0);
-    assert_int_equal(bundle_extract(&(struct bundle_extract){path, NULL, dir, NULL, 1 << 20}, &top, &err),
-                     -1);
-    assert_int_equal(err.kind, ERR_EXISTS);
-    assert_int_equal(bundle_extract(&(struct bundle_extract){path, NULL, path, NULL, 1 << 20}, &top, &err),
-                     -1);
     assert_int_equal(
-        bundle_extract(&(struct bundle_extract){path, NULL, "/nowhere", NULL, 1 << 20}, &top, &err), -1);
+        bundle_extract(&(struct bundle_extract_options){path, NULL, dir, NULL, 1 << 20}, &top, &err), -1);
+    assert_int_equal(err.kind, ERR_EXISTS);
+    assert_int_equal(
+        bundle_extract(&(struct bundle_extract_options){path, NULL, path, NULL, 1 << 20}, &top, &err), -1);
+    assert_int_equal(
+        bundle_extract(&(struct bundle_extract_options){path, NULL, "/nowhere", NULL, 1 << 20}, &top, &err),
+        -1);
     assert_string_equal(err.msg, "cannot use the directory /nowhere: No such file or directory");
     assert_null(top);
     free(existing);

@@ -27,7 +27,8 @@ static void assert_readers_refuse(const char *dir, const char *path, bool manife
     assert_int_equal(bundle_list(path, NULL, add_path, &text, &errs[0]), -1);
     assert_int_equal(bundle_verify(path, NULL, &sum, &errs[1]), -1);
     assert_int_equal(
-        bundle_extract(&(struct bundle_extract){path, NULL, below, NULL, 1 << 20}, &ret, &errs[2]), -1);
+        bundle_extract(&(struct bundle_extract_options){path, NULL, below, NULL, 1 << 20}, &ret, &errs[2]),
+        -1);
     int rc = bundle_read_manifest(path, NULL, &ret, &errs[3]);
     assert_int_equal(scratch_count(below), 0);
     assert_int_equal(scratch_count(dir), before);
@@ -141,11 +142,12 @@ static void a_file_below_a_file_is_refused_but_an_unlisted_directory_is_not(void
     char *path = file_join(dir, "x.tar.gz"), *top = NULL;
     struct err err = ERR_INIT;
     tarball_write(path, file_below_file, 3);
-    assert_int_equal(bundle_extract(&(struct bundle_extract){path, NULL, dir, NULL, 1 << 20}, &top, &err),
-                     -1);
+    assert_int_equal(
+        bundle_extract(&(struct bundle_extract_options){path, NULL, dir, NULL, 1 << 20}, &top, &err), -1);
     assert_int_equal(scratch_count(dir), 1);
     tarball_write(path, directory_listed_late, 3);
-    assert_ok(bundle_extract(&(struct bundle_extract){path, NULL, dir, NULL, 1 << 20}, &top, &err), &err);
+    assert_ok(bundle_extract(&(struct bundle_extract_options){path, NULL, dir, NULL, 1 << 20}, &top, &err),
+              &err);
     assert_file_equal(top, "x/y", "y", 1);
     free(top);
     free(path);
@@ -284,7 +286,8 @@ static void each_flipped_bit_is_detected(void **state)
         }
         assert_int_equal(sum.intact, rc == 0 ? 3 : 0);
         assert_int_equal(
-            bundle_extract(&(struct bundle_extract){flipped, NULL, below, NULL, 1 << 20}, &top, NULL), rc);
+            bundle_extract(&(struct bundle_extract_options){flipped, NULL, below, NULL, 1 << 20}, &top, NULL),
+            rc);
         assert_int_equal(scratch_count(below), rc == 0 ? 1 : 0);
         if (rc == 0)
             free(top);
@@ -315,8 +318,8 @@ static void a_flipped_tar_in_intact_gzip_extracts_nothing_or_one_directory(void 
         tar[i] ^= (char)(1 << i % 8);
         path = write_gzip(dir, tar, size);
         bundle_verify(path, NULL, &sum, NULL);
-        if (i % 7 == 0 &&
-            bundle_extract(&(struct bundle_extract){path, NULL, dir, NULL, 1 << 20}, &top, NULL) == 0) {
+        if (i % 7 == 0 && bundle_extract(&(struct bundle_extract_options){path, NULL, dir, NULL, 1 << 20},
+                                         &top, NULL) == 0) {
             assert_int_equal(scratch_count(dir), 3);
             assert_int_equal(file_remove(top, NULL), 0);
             free(top);

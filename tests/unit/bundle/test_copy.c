@@ -77,7 +77,7 @@ static char *make_bundle(const char *dir)
 }
 
 /* Makes a copy, which must succeed and leave the bundle unchanged. Returns ret->path. */
-static char *make_copy(const struct bundle_copy *options, struct bundle_copy_result *ret)
+static char *make_copy(const struct bundle_copy_options *options, struct bundle_copy_result *ret)
 {
     struct err err = ERR_INIT;
     struct buf before = scratch_read(options->bundle);
@@ -105,7 +105,8 @@ static void copies_get_numbered_names(void **state)
 {
     static const char *const expected[] = {"b-handoff.tar.gz", "b-handoff-2.tar.gz", "b-handoff-3.tar.gz"};
     char *bundle = make_bundle(*state);
-    struct bundle_copy options = {.bundle = bundle, .user = "dave", .workstation = "w2", .cancel_fd = -1};
+    struct bundle_copy_options options = {
+        .bundle = bundle, .user = "dave", .workstation = "w2", .cancel_fd = -1};
     for (int i = 0; i < 3; i++) {
         struct bundle_copy_result c = {0};
         assert_string_equal(file_base(make_copy(&options, &c)), expected[i]);
@@ -133,7 +134,7 @@ static const char *json_text(const json_t *o, const char *key)
 static void a_redacted_copy_lists_its_redactions(void **state)
 {
     char *bundle = make_bundle(*state), *top = NULL, *manifest = NULL;
-    struct bundle_copy options = {.bundle = bundle, .redact = true, .cancel_fd = -1};
+    struct bundle_copy_options options = {.bundle = bundle, .redact = true, .cancel_fd = -1};
     struct bundle_copy_result c = {0};
     struct err err = ERR_INIT;
     make_copy(&options, &c);
@@ -144,8 +145,9 @@ static void a_redacted_copy_lists_its_redactions(void **state)
     assert_int_equal(s.intact, 4);
     assert_int_equal(s.redacted, 2);
     bundle_summary_release(&s);
-    assert_ok(bundle_extract(&(struct bundle_extract){c.path, NULL, *state, NULL, 1 << 20}, &top, &err),
-              &err);
+    assert_ok(
+        bundle_extract(&(struct bundle_extract_options){c.path, NULL, *state, NULL, 1 << 20}, &top, &err),
+        &err);
     static const char cmdline[] = "/usr/bin/gitaly\0--token=[redacted]\0--port=1";
     static const char dump[] = "1 @ 0x1\n# labels: {\"user\":\"[redacted]\", \"path\":\"/x\"}\n";
     assert_file_equal(top, CMDLINE, cmdline, sizeof cmdline - 1);
@@ -162,7 +164,7 @@ static void a_redacted_copy_lists_its_redactions(void **state)
     const json_t *unsearched = json_array_get(json_object_get(handoff, "unsearched"), 0);
     assert_string_equal(json_text(unsearched, "file"), TRACE);
     assert_string_equal(json_text(unsearched, "reason"), "a file of an unknown kind");
-    assert_int_equal(c.failed_to_search.n, 0);
+    assert_int_equal(c.failed_searches.n, 0);
     /* The hashes of the member before and after its redaction. */
     const json_t *item = json_array_get(
         json_object_get(
@@ -209,12 +211,13 @@ static void words_that_a_server_repeats_are_redacted(void **state)
                                     .error = "trailing period: c75de8c1b7c3ae. who is Abcde?"},
              other, sizeof other - 1);
     char *bundle = pack_and_release(&capture);
-    struct bundle_copy options = {.bundle = bundle, .redact = true, .cancel_fd = -1};
+    struct bundle_copy_options options = {.bundle = bundle, .redact = true, .cancel_fd = -1};
     make_copy(&options, &c);
     assert_null(strstr(c.manifest, "c75de8c1b7c3ae"));
     assert_contains(c.manifest, "trailing period: [redacted]. who is [redacted]?");
-    assert_ok(bundle_extract(&(struct bundle_extract){c.path, NULL, *state, NULL, 1 << 20}, &top, &err),
-              &err);
+    assert_ok(
+        bundle_extract(&(struct bundle_extract_options){c.path, NULL, *state, NULL, 1 << 20}, &top, &err),
+        &err);
     assert_copy_has(top, "file-03/gitaly/redacted.txt", "served for [redacted] only, [redacted].\n");
     assert_copy_has(top, "file-03/gitaly/redacted-2.txt", "who is [redacted]? abcdef\n");
     assert_copy_has(top, "file-03/gitaly/z.txt", "abcde and [redacted]\n");
@@ -296,10 +299,11 @@ static void a_command_line_requested_by_path_is_redacted(void **state)
     add_item(&capture, (struct manifest_item){.kind = "/debug/pprof/cmdline", .file = "file-03/gitaly/c.txt"},
              bytes, sizeof bytes - 1);
     char *bundle = pack_and_release(&capture);
-    struct bundle_copy options = {.bundle = bundle, .redact = true, .cancel_fd = -1};
+    struct bundle_copy_options options = {.bundle = bundle, .redact = true, .cancel_fd = -1};
     make_copy(&options, &c);
-    assert_ok(bundle_extract(&(struct bundle_extract){c.path, NULL, *state, NULL, 1 << 20}, &top, &err),
-              &err);
+    assert_ok(
+        bundle_extract(&(struct bundle_extract_options){c.path, NULL, *state, NULL, 1 << 20}, &top, &err),
+        &err);
     assert_file_equal(top, "file-03/gitaly/c.txt", expected, sizeof expected - 1);
     bundle_copy_result_release(&c);
     free(top);
@@ -358,11 +362,11 @@ static void a_label_or_assignee_with_a_secret_stops_the_copy(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *label = format_text("%s", cases[i].label), *assignee = format_text("%s", cases[i].assignee);
         const struct strlist labels = {.items = &label, .n = 1}, assignees = {.items = &assignee, .n = 1};
-        struct bundle_copy how = {.bundle = bundle,
-                                  .issue_labels = &labels,
-                                  .assignees = &assignees,
-                                  .redact = true,
-                                  .cancel_fd = -1};
+        struct bundle_copy_options how = {.bundle = bundle,
+                                          .issue_labels = &labels,
+                                          .assignees = &assignees,
+                                          .redact = true,
+                                          .cancel_fd = -1};
         struct bundle_copy_result c = {0};
         struct err err = ERR_INIT;
         size_t before = scratch_count(*state);
@@ -397,7 +401,7 @@ static void a_copy_that_takes_too_long_is_an_error(void **state)
     add_item(&capture, (struct manifest_item){.kind = "goroutines", .file = "file-03/gitaly/x.txt"}, dump,
              DUMP_SIZE);
     char *bundle = pack_and_release(&capture);
-    struct bundle_copy options = {.bundle = bundle, .redact = true, .cancel_fd = -1, .cpu_ms = 1};
+    struct bundle_copy_options options = {.bundle = bundle, .redact = true, .cancel_fd = -1, .cpu_ms = 1};
     unsigned before = (unsigned)scratch_count(*state);
     assert_int_equal(bundle_copy(&options, &c, &err), -1);
     assert_int_equal(err.kind, ERR_LIMIT);
@@ -446,16 +450,17 @@ static void members_that_are_not_searched_are_listed(void **state)
     };
     enum { N = sizeof expected / sizeof *expected };
     char *bundle = make_unsearchable_bundle(*state), *manifest = NULL, *top = NULL;
-    struct bundle_copy options = {.bundle = bundle, .redact = true, .cancel_fd = -1};
+    struct bundle_copy_options options = {.bundle = bundle, .redact = true, .cancel_fd = -1};
     struct bundle_copy_result c = {0};
     struct err err = ERR_INIT;
     make_copy(&options, &c);
     assert_int_equal(c.unsearched, N);
     assert_int_equal(c.changed, 1);
-    assert_int_equal(c.failed_to_search.n, 2);
+    assert_int_equal(c.failed_searches.n, 2);
     assert_ok(bundle_read_manifest(c.path, NULL, &manifest, &err), &err);
-    assert_ok(bundle_extract(&(struct bundle_extract){c.path, NULL, *state, NULL, UINT64_MAX}, &top, &err),
-              &err);
+    assert_ok(
+        bundle_extract(&(struct bundle_extract_options){c.path, NULL, *state, NULL, UINT64_MAX}, &top, &err),
+        &err);
     char *readme_path = file_join(top, "README.md");
     struct buf readme = scratch_read(readme_path);
     json_t *root = json_loads(manifest, 0, NULL);
@@ -467,8 +472,8 @@ static void members_that_are_not_searched_are_listed(void **state)
         assert_contains(buf_str(&readme), expected[i][1]);
         if (i < 3) /* never searched */
             continue;
-        assert_contains(c.failed_to_search.items[i - 3], expected[i][0]);
-        assert_contains(c.failed_to_search.items[i - 3], expected[i][1]);
+        assert_contains(c.failed_searches.items[i - 3], expected[i][0]);
+        assert_contains(c.failed_searches.items[i - 3], expected[i][1]);
     }
     assert_file_equal(top, "file-03/gitaly/cpu.pb.gz", "no profile", 10);
     struct bundle_summary s = verify_copy(c.path, NULL);
@@ -498,7 +503,7 @@ static char *signed_copy(const char *dir, const char *key, const char *output)
 {
     char *bundle = file_join(dir, "b.tar.gz"), *path = file_join(dir, output);
     struct sshsig_signer by = {.key = key, .cancel_fd = -1};
-    struct bundle_copy options = {.bundle = bundle, .output = path, .signer = &by, .cancel_fd = -1};
+    struct bundle_copy_options options = {.bundle = bundle, .output = path, .signer = &by, .cancel_fd = -1};
     struct bundle_copy_result c = {0};
     make_copy(&options, &c);
     assert_contains(c.fingerprint, "SHA256:");
@@ -507,7 +512,7 @@ static char *signed_copy(const char *dir, const char *key, const char *output)
     return path;
 }
 
-static void assert_signature(const char *path, const char *allowed, enum bundle_signature state,
+static void assert_signature(const char *path, const char *allowed, enum bundle_signature_state state,
                              const char *principal, const char *why)
 {
     struct bundle_summary s = verify_copy(path, allowed);
@@ -605,7 +610,7 @@ static void a_changed_copy_has_no_valid_signature(void **state)
         huge[i] = 'A';
     const struct {
         const char *file, *text;
-        enum bundle_signature state;
+        enum bundle_signature_state state;
         const char *why;
     } cases[] = {
         {"manifest.json", manifest, BUNDLE_SIGNATURE_INVALID, "the signature is not genuine"},
@@ -652,7 +657,7 @@ static void an_encrypted_copy_is_signed_and_can_be_opened(void **state)
     assert_ok(age_recipients_new(&to, &err), &err);
     assert_ok(age_recipients_add_file(to, pub, &err), &err);
     struct sshsig_signer signer = {.key = key, .cancel_fd = -1};
-    struct bundle_copy options = {
+    struct bundle_copy_options options = {
         .bundle = bundle, .signer = &signer, .recipients = to, .redact = true, .cancel_fd = -1};
     struct bundle_copy_result c = {0};
     assert_string_equal(file_base(make_copy(&options, &c)), "b.tar.gz.age");
@@ -715,7 +720,7 @@ static void searching_a_manifest_can_be_cancelled(void **state)
 /* ---- refusals ---------------------------------------------------------------------------------------- */
 
 /* The copy fails and leaves no file. */
-static void assert_copy_fails(const char *dir, const struct bundle_copy *options, enum err_kind kind,
+static void assert_copy_fails(const char *dir, const struct bundle_copy_options *options, enum err_kind kind,
                               const char *part)
 {
     struct bundle_copy_result c = {0};
@@ -734,7 +739,7 @@ static void invalid_inputs_of_a_copy_are_refused(void **state)
     char *bundle = make_bundle(dir), *copy = file_join(dir, "c.tar.gz"), *odd = file_join(dir, "c.zip");
     char *work = file_join(dir, "work"), *dump = file_join(work, "b/" DUMP),
          *bad = file_join(dir, "bad.tar.gz");
-    struct bundle_copy options = {.bundle = bundle, .output = copy, .cancel_fd = -1};
+    struct bundle_copy_options options = {.bundle = bundle, .output = copy, .cancel_fd = -1};
     struct bundle_copy_result c = {0};
     make_copy(&options, &c);
     bundle_copy_result_release(&c);
@@ -764,7 +769,7 @@ static void invalid_inputs_of_a_copy_are_refused(void **state)
     assert_copy_fails(dir, &options, ERR_FAILED, DUMP " differs from the manifest");
     /* A key that cannot sign, and a cancellation. */
     struct sshsig_signer by = {.key = "/nowhere/k", .cancel_fd = -1};
-    options = (struct bundle_copy){.bundle = bundle, .signer = &by, .redact = true, .cancel_fd = -1};
+    options = (struct bundle_copy_options){.bundle = bundle, .signer = &by, .redact = true, .cancel_fd = -1};
     assert_copy_fails(dir, &options, ERR_NOT_FOUND, "the key to sign with: ");
     options.signature_optional = true;
     make_copy(&options, &c);
@@ -779,7 +784,7 @@ static void invalid_inputs_of_a_copy_are_refused(void **state)
     int fds[2];
     assert_int_equal(pipe(fds), 0);
     assert_int_equal(write(fds[1], "x", 1), 1);
-    options = (struct bundle_copy){.bundle = bundle, .cancel_fd = fds[0]};
+    options = (struct bundle_copy_options){.bundle = bundle, .cancel_fd = fds[0]};
     assert_copy_fails(dir, &options, ERR_CANCELLED, "interrupted");
     options.redact = true;
     assert_copy_fails(dir, &options, ERR_CANCELLED, "interrupted");

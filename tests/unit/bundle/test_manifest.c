@@ -60,9 +60,9 @@ static void add_hosts(struct manifest *m)
 
 static void add_services(struct manifest *m)
 {
-    static const struct manifest_offer offers[] = {{.name = "heap", .has_count = true, .count = 12},
-                                                   {.name = "custom"},
-                                                   {.name = "none", .has_count = true}};
+    static const struct manifest_listed_profile offers[] = {{.name = "heap", .has_count = true, .count = 12},
+                                                            {.name = "custom"},
+                                                            {.name = "none", .has_count = true}};
     static const struct manifest_finding findings[] = {
         {.rule = "reconnected", .text = "two processes answered"},
         {.rule = "clock-skew", .text = "the clock is 1 s ahead"}};
@@ -1191,7 +1191,7 @@ static void list_change(void *ctx, const char *path, const char *what)
 static int compare_files(struct manifest *m, const struct workdir *w, struct buf *ret_changes,
                          struct err *err)
 {
-    const struct manifest_comparison how = {
+    const struct manifest_compare_options how = {
         .work = w, .cancel_fd = -1, .changed = list_change, .ctx = ret_changes};
     return manifest_compare(m, &how, err);
 }
