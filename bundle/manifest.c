@@ -74,16 +74,16 @@ int manifest_resume(struct manifest *m, const struct manifest_info *now, struct 
                                             .user = now->user,
                                             .workstation = now->workstation};
     struct arena *a = &m->index->arena;
-    struct manifest_resumption *list = arena_alloc(a, (m->n_resumptions + 1) * sizeof *list);
+    struct manifest_resumption *list = arena_alloc(a, (m->n_resumed + 1) * sizeof *list);
     const char *name = json_rows_copy_text(now->name, a);
     if (!list || !name)
         return err_nomem(err);
-    if (m->n_resumptions)
-        memcpy(list, m->resumed, m->n_resumptions * sizeof *list);
-    if (json_rows_copy(manifest_resumed_rows, &run, &list[m->n_resumptions], a, err) < 0)
+    if (m->n_resumed)
+        memcpy(list, m->resumed, m->n_resumed * sizeof *list);
+    if (json_rows_copy(manifest_resumed_rows, &run, &list[m->n_resumed], a, err) < 0)
         return -1;
     m->resumed = list;
-    m->n_resumptions++;
+    m->n_resumed++;
     m->name = name;
     return 0;
 }

@@ -244,7 +244,7 @@ struct manifest {
     bool has_request;
     struct manifest_request request;
     const struct manifest_resumption *resumed;
-    size_t n_resumptions;
+    size_t n_resumed;
     struct manifest_run run;
     const struct manifest_sentence *summary;
     size_t n_summary;

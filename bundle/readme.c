@@ -150,7 +150,7 @@ static void add_summary(struct buf *b, const struct manifest *m)
 /* Lists the users who resumed the run, with the times. */
 static void add_resumed(struct buf *b, const struct manifest *m)
 {
-    for (size_t i = 0; i < m->n_resumptions; i++) {
+    for (size_t i = 0; i < m->n_resumed; i++) {
         buf_adds(b, "- Resumed");
         add_labelled(b, " at ", m->resumed[i].time);
         add_labelled(b, " by ", m->resumed[i].user);
