@@ -47,26 +47,26 @@ static int compare_numbers(uint64_t a, uint64_t b)
 /* Compares the parts that callgrind uses to identify a function. */
 static int compare_names(const struct function *a, const struct function *b)
 {
-    int by = compare_numbers(a->info.file, b->info.file);
-    return by ? by : compare_numbers(a->info.name, b->info.name);
+    int order = compare_numbers(a->info.file, b->info.file);
+    return order ? order : compare_numbers(a->info.name, b->info.name);
 }
 
 static int compare_functions(const void *left, const void *right)
 {
     const struct function *a = left, *b = right;
-    int by = compare_names(a, b);
-    by = by ? by : compare_numbers((uint64_t)a->info.start_line, (uint64_t)b->info.start_line);
-    by = by ? by : compare_numbers(a->info.objfile, b->info.objfile);
-    by = by ? by : compare_numbers(a->caller, b->caller);
-    return by ? by : compare_numbers(a->at, b->at);
+    int order = compare_names(a, b);
+    order = order ? order : compare_numbers((uint64_t)a->info.start_line, (uint64_t)b->info.start_line);
+    order = order ? order : compare_numbers(a->info.objfile, b->info.objfile);
+    order = order ? order : compare_numbers(a->caller, b->caller);
+    return order ? order : compare_numbers(a->at, b->at);
 }
 
 static int compare_positions(const void *left, const void *right)
 {
     const struct function *a = left, *b = right;
-    int by = compare_names(a, b);
-    by = by ? by : compare_numbers(a->first, b->first);
-    return by ? by : compare_numbers(a->at, b->at);
+    int order = compare_names(a, b);
+    order = order ? order : compare_numbers(a->first, b->first);
+    return order ? order : compare_numbers(a->at, b->at);
 }
 
 static bool same_function(const struct function *a, const struct function *b)
@@ -89,7 +89,8 @@ static int number_name(struct callgrind *c, uint32_t name, size_t number, size_t
     return rc;
 }
 
-/* Gives unique names to the functions of n nodes, which all have one name, in the order of the report. */
+/* Gives unique names to the functions of n nodes. All n nodes have the same file and name, and are in the
+ * order of the report. */
 static int name_functions(struct callgrind *c, const struct function *functions, size_t n)
 {
     size_t n_different = 1, number = 1;
@@ -141,7 +142,7 @@ static int find_names(struct callgrind *c)
 /* ---- lines --------------------------------------------------------------------------------------------- */
 
 /* Writes a name once, and only its number afterwards. */
-static int write_name(struct callgrind *c, const char *what, struct numbers *numbers, uint32_t name)
+static int write_name(struct callgrind *c, const char *prefix, struct numbers *numbers, uint32_t name)
 {
     size_t had = numbers->cap;
     if (array_reserve((void **)&numbers->by_string, &numbers->cap, (size_t)name + 1,
@@ -149,7 +150,7 @@ static int write_name(struct callgrind *c, const char *what, struct numbers *num
         return -1;
     if (numbers->cap > had)
         memset(numbers->by_string + had, 0, (numbers->cap - had) * sizeof *numbers->by_string);
-    out_text(c->report->out, what);
+    out_text(c->report->out, prefix);
     if (name && numbers->by_string[name]) {
         out_format(c->report->out, "(%" PRIu32 ")", numbers->by_string[name]);
     } else if (name) {

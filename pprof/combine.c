@@ -34,7 +34,7 @@ static struct profile_type type_at(const struct profile *p, size_t index)
     return (struct profile_type){p, index == SIZE_MAX ? p->period_type : p->sample_types[index]};
 }
 
-/* Finds the profile whose type at the index has the finest unit. */
+/* Compares the profiles' types at the index. *ret is the one with the finest unit. */
 static int find_finest(struct profile *const *profiles, size_t n, size_t index, struct profile_type *ret,
                        struct err *err)
 {
@@ -76,7 +76,7 @@ static int convert_units(struct profile *p, struct profile_type period, const st
     return 0;
 }
 
-static int common_units(struct profile *const *profiles, size_t n, struct err *err)
+static int convert_to_common_units(struct profile *const *profiles, size_t n, struct err *err)
 {
     size_t n_types = profiles[0]->n_sample_types;
     struct profile_type period, *types = malloc((n_types + 1) * sizeof *types);
@@ -99,7 +99,7 @@ int report_combine(struct profile **profiles, size_t n, struct profile **ret, st
         return 0;
     }
     if (rc == 0)
-        rc = common_units(profiles, n, err);
+        rc = convert_to_common_units(profiles, n, err);
     if (rc == 0)
         rc = profile_merge_and_free(profiles, n, ret, err);
     for (size_t i = 0; i < n; i++)

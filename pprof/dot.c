@@ -63,7 +63,7 @@ static double color_score(const struct report *report, int64_t v)
     return (double)v / (double)measure_abs(report->total);
 }
 
-/* The value in units of total/parts, at most `parts`. */
+/* Returns how many of the total's `parts` parts the value has, at most `parts`. */
 static int64_t share_of(const struct report *report, int64_t v, int64_t parts)
 {
     int64_t product = (int64_t)((uint64_t)v * (uint64_t)parts);

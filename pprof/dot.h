@@ -1,4 +1,4 @@
-/* The state that the parts of a picture in graphviz's language share. */
+/* A picture in graphviz's language: the state that dot.c, dot_name.c and dot_nodelets.c share. */
 #ifndef PPROF_DOT_H
 #define PPROF_DOT_H
 
@@ -18,17 +18,18 @@ void dot_escape(struct buf *to, struct str s);
  * name example.org/x/util.(*Cache).Get has the parts "util", "(*Cache)" and "Get". */
 void dot_node_lines(const struct graph *g, const struct node_info *info, struct buf *to);
 /* Shortens a function's name for a picture: removes the path of a Go module, Java packages and outer C++
- * namespaces. The result is a part of the name, or in `scratch` if a part in the middle is removed. */
+ * namespaces. The result points into the name, or into `scratch` if a part in the middle is removed. */
 struct str dot_shorten(struct str name, struct buf *scratch);
 
-/* A colour "#b2ab9a": green at -1, grey at 0, red at 1. `light`: a pale colour, for the background of a
- * text. */
+/* A colour as text: "#b2ab9a". */
 struct dot_color {
     char text[8];
 };
+/* Returns the colour of a score: green at -1, grey at 0, red at 1. `light`: a pale colour, for the background
+ * of a text. */
 struct dot_color dot_color(double score, bool light);
 
-/* Writes a node's tags. *ret_any: at least one tag was written. */
+/* Writes the nodelets of a node: small boxes that show its tags. *ret_any: at least one was written. */
 int dot_nodelets(struct dot *d, uint32_t node, bool *ret_any);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Names in pictures. pprof removes parts by regular expressions. This code has the same preference: it
- * removes the longest path or namespace that leaves a name.
+ * Names in pictures. pprof removes parts by regular expressions. This code removes the same parts: the
+ * longest path or namespace that leaves a name.
  */
 #include "pprof/dot.h"
 #include "base/banned.h"

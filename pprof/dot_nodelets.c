@@ -1,4 +1,5 @@
-/* Nodelets: small boxes at a node with the labels of its samples. Numbers are merged into a few ranges. */
+/* Nodelets: small boxes at a node that show the labels of the node's samples. Numbers are merged into a few
+ * ranges. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,13 +7,13 @@
 #include "pprof/dot.h"
 #include "base/banned.h"
 
-/* A node's tags, and the box that the next boxes belong to. */
+/* The nodelets of one node. */
 struct nodelets {
     struct dot *d;
     struct tag *labels, *numbers; /* the node's tags */
     size_t n_labels, n_numbers;
-    bool flat;            /* show flat values, because the node's callees are shown with their own tags */
-    char source[64];      /* the name of that box: "N5" of a node, "N5_0" of a label */
+    bool show_flat;       /* show flat values, because the node's callees are shown with their own tags */
+    char source[64];      /* the box that the next boxes belong to: "N5" of a node, "N5_0" of a label */
     struct tag *selected; /* the node's numbers with one label */
 };
 
@@ -61,7 +62,7 @@ static void widen_range(const struct profile *p, struct range *r, const struct t
 }
 
 /* Names the range "1kB" or "1kB..4kB". Each end gets its own unit, because the report's unit may be far too
- * large. */
+ * large. Replaces the sums of the range by the values to show. */
 static int name_range(struct profile *p, struct range *r, struct err *err)
 {
     char text[2 * MEASURE_TEXT + 2], largest[MEASURE_TEXT];
@@ -100,7 +101,7 @@ static int merge_ranges(struct nodelets *nodelets, struct tag *tags, size_t *n)
     for (size_t i = 0; i < TAGS_SHOWN; i++)
         tags[i] = ranges[i].sum;
     *n = TAGS_SHOWN;
-    return graph_tags_sort(p, tags, *n, nodelets->flat, nodelets->d->report->err);
+    return graph_tags_sort(p, tags, *n, nodelets->show_flat, nodelets->d->report->err);
 }
 
 /* ---- boxes --------------------------------------------------------------------------------------------- */
@@ -126,17 +127,17 @@ static int add_numbers(struct nodelets *nodelets, uint32_t label)
     for (size_t i = 0; i < nodelets->n_numbers; i++)
         if (nodelets->numbers[i].label == label)
             nodelets->selected[n++] = nodelets->numbers[i];
-    if (graph_tags_sort(p, nodelets->selected, n, nodelets->flat, nodelets->d->report->err) < 0 ||
+    if (graph_tags_sort(p, nodelets->selected, n, nodelets->show_flat, nodelets->d->report->err) < 0 ||
         merge_ranges(nodelets, nodelets->selected, &n) < 0)
         return -1;
     for (size_t i = 0; i < n; i++) {
         const struct tag *t = &nodelets->selected[i];
-        bool own = nodelets->flat || flat_of(t) == cum_of(t);
-        int64_t w = own ? flat_of(t) : cum_of(t);
+        bool is_flat = nodelets->show_flat || flat_of(t) == cum_of(t);
+        int64_t w = is_flat ? flat_of(t) : cum_of(t);
         char box[80];
         snprintf(box, sizeof box, "%s_%u", nodelets->source, (unsigned)i);
         if (w)
-            add_box(nodelets, box, profile_str(p, t->number), w, own ? "" : " style=\"dotted\"");
+            add_box(nodelets, box, profile_str(p, t->number), w, is_flat ? "" : " style=\"dotted\"");
     }
     return 0;
 }
@@ -144,12 +145,12 @@ static int add_numbers(struct nodelets *nodelets, uint32_t label)
 static int add_labels(struct nodelets *nodelets, uint32_t id)
 {
     const struct profile *p = nodelets->d->report->profile;
-    if (graph_tags_sort(p, nodelets->labels, nodelets->n_labels, nodelets->flat, nodelets->d->report->err) <
-        0)
+    if (graph_tags_sort(p, nodelets->labels, nodelets->n_labels, nodelets->show_flat,
+                        nodelets->d->report->err) < 0)
         return -1;
     for (size_t i = 0; i < nodelets->n_labels && i < TAGS_SHOWN; i++) {
         const struct tag *t = &nodelets->labels[i];
-        int64_t w = nodelets->flat ? flat_of(t) : cum_of(t);
+        int64_t w = nodelets->show_flat ? flat_of(t) : cum_of(t);
         char box[48];
         if (w == 0)
             continue;
@@ -186,7 +187,8 @@ static int add_tags(struct nodelets *nodelets, uint32_t node)
 
 int dot_nodelets(struct dot *d, uint32_t node, bool *ret_any)
 {
-    struct nodelets nodelets = {.d = d, .flat = graph_has_edges(d->g, d->g->nodes[node].first_out, false)};
+    struct nodelets nodelets = {.d = d,
+                                .show_flat = graph_has_edges(d->g, d->g->nodes[node].first_out, false)};
     *ret_any = false;
     if (d->tags->first[node] == GRAPH_NONE)
         return 0;

@@ -14,23 +14,24 @@ struct filters {
     struct tagfilter *tagfocus, *tagignore;
 };
 
-/* Which expressions had a match, and the marks of the locations. */
+/* The filters and their results. */
 struct found {
     struct report *report;
-    struct filters *f;
-    unsigned char *marks; /* by location */
+    struct filters *filters;
+    unsigned char *marks; /* by location: FOCUSED and so on */
     bool any_hidden;
+    /* The expression had a match. */
     bool focus, ignore, hide, show, show_from, tagfocus, tagignore, tagshow, taghide;
 };
 
-int filter_regex(struct report *report, const char *name, const char *value, struct regex **ret)
+int filter_compile(struct report *report, const char *name, const char *value, struct regex **ret)
 {
     if (!value || !*value || regex_new(str_of(value), report->budget, ret, report->err) == 0)
         return 0;
     return err_wrap(report->err, "parsing %s regexp", name);
 }
 
-bool filter_line(struct regex *r, const struct profile *p, const struct profile_line *line)
+bool filter_matches_line(struct regex *r, const struct profile *p, const struct profile_line *line)
 {
     if (line->function == PROFILE_NONE)
         return false;
@@ -38,7 +39,7 @@ bool filter_line(struct regex *r, const struct profile *p, const struct profile_
     return regex_matches_string(r, p, f->name) || regex_matches_string(r, p, f->filename);
 }
 
-bool filter_mapping(struct regex *r, const struct profile *p, const struct profile_location *l)
+bool filter_matches_mapping(struct regex *r, const struct profile *p, const struct profile_location *l)
 {
     return l->mapping != PROFILE_NONE && regex_matches_string(r, p, p->mappings[l->mapping].file);
 }
@@ -63,22 +64,22 @@ void filter_keep(struct profile *p, filter_keep_fn *keep, void *ctx)
 static bool location_matches(struct regex *r, const struct profile *p, const struct profile_location *l)
 {
     for (uint32_t i = 0; i < l->n_lines; i++)
-        if (filter_line(r, p, &p->lines[l->line_at + i]))
+        if (filter_matches_line(r, p, &p->lines[l->line_at + i]))
             return true;
-    return filter_mapping(r, p, l);
+    return filter_matches_mapping(r, p, l);
 }
 
 /* Keeps the lines that match (`matching`), or those that do not. If the mapping matches, all lines match.
- * Otherwise also keeps lines without a function. */
+ * If the mapping does not match, also keeps lines without a function. */
 static void keep_lines(struct regex *r, struct profile *p, struct profile_location *l, bool matching)
 {
     uint32_t n = 0;
-    bool mapping_matches = filter_mapping(r, p, l);
+    bool mapping_matches = filter_matches_mapping(r, p, l);
     if (mapping_matches && matching)
         return;
     for (uint32_t i = 0; i < l->n_lines && !mapping_matches; i++) {
         struct profile_line *line = &p->lines[l->line_at + i];
-        if (line->function == PROFILE_NONE || filter_line(r, p, line) == matching)
+        if (line->function == PROFILE_NONE || filter_matches_line(r, p, line) == matching)
             p->lines[l->line_at + n++] = *line;
     }
     l->n_lines = n;
@@ -86,7 +87,7 @@ static void keep_lines(struct regex *r, struct profile *p, struct profile_locati
 
 static unsigned char mark_location(struct found *found, struct profile_location *l)
 {
-    struct filters *f = found->f;
+    struct filters *f = found->filters;
     struct profile *p = found->report->profile;
     unsigned char mark = 0;
     if (f->ignore && location_matches(f->ignore, p, l)) {
@@ -133,7 +134,7 @@ static bool keep_named(void *ctx, struct profile *p, struct profile_sample *s)
 static void filter_by_name(struct found *found)
 {
     struct profile *p = found->report->profile;
-    const struct filters *f = found->f;
+    const struct filters *f = found->filters;
     if (!f->focus && !f->ignore && !f->hide && !f->show)
         return;
     for (size_t i = 0; i < p->n_locations; i++)
@@ -146,10 +147,10 @@ static void filter_by_name(struct found *found)
 /* Removes the lines above the outermost match. Returns false if nothing matches. */
 static bool cut_above(struct regex *r, struct profile *p, struct profile_location *l)
 {
-    if (filter_mapping(r, p, l))
+    if (filter_matches_mapping(r, p, l))
         return true;
     for (uint32_t i = l->n_lines; i-- > 0;)
-        if (filter_line(r, p, &p->lines[l->line_at + i])) {
+        if (filter_matches_line(r, p, &p->lines[l->line_at + i])) {
             l->n_lines = i + 1;
             return true;
         }
@@ -170,10 +171,10 @@ static bool cut_sample(void *ctx, struct profile *p, struct profile_sample *s)
 static void filter_by_show_from(struct found *found)
 {
     struct profile *p = found->report->profile;
-    if (!found->f->show_from)
+    if (!found->filters->show_from)
         return;
     for (size_t i = 0; i < p->n_locations; i++) {
-        bool matches = cut_above(found->f->show_from, p, &p->locations[i]);
+        bool matches = cut_above(found->filters->show_from, p, &p->locations[i]);
         found->marks[i] = matches ? SHOWN_FROM : 0;
         found->show_from = found->show_from || matches;
     }
@@ -186,8 +187,9 @@ static bool keep_tagged(void *ctx, struct profile *p, struct profile_sample *s)
 {
     struct found *found = ctx;
     (void)p;
-    bool focused = !found->f->tagfocus || tagfilter_matches(found->f->tagfocus, found->report, s);
-    bool ignored = found->f->tagignore && tagfilter_matches(found->f->tagignore, found->report, s);
+    bool focused = !found->filters->tagfocus || tagfilter_matches(found->filters->tagfocus, found->report, s);
+    bool ignored =
+        found->filters->tagignore && tagfilter_matches(found->filters->tagignore, found->report, s);
     found->tagfocus = found->tagfocus || focused;
     found->tagignore = found->tagignore || ignored;
     return focused && !ignored;
@@ -197,7 +199,7 @@ static bool keep_tagged(void *ctx, struct profile *p, struct profile_sample *s)
 static void keep_labels(struct found *found)
 {
     struct profile *p = found->report->profile;
-    struct regex *show = found->f->tagshow, *hide = found->f->taghide;
+    struct regex *show = found->filters->tagshow, *hide = found->filters->taghide;
     for (size_t i = 0; (show || hide) && i < p->n_samples; i++) {
         struct profile_sample *s = &p->samples[i];
         uint32_t n = 0;
@@ -225,7 +227,7 @@ static void warn_unmatched(const struct report *report, bool requested, bool mat
 static int apply_filters(struct found *found)
 {
     struct report *report = found->report;
-    struct filters *f = found->f;
+    struct filters *f = found->filters;
     filter_by_name(found);
     warn_unmatched(report, f->focus, found->focus, "Focus");
     warn_unmatched(report, f->ignore, found->ignore, "Ignore");
@@ -246,16 +248,16 @@ static int apply_filters(struct found *found)
 static int compile_filters(struct report *report, struct filters *f)
 {
     const struct report_settings *s = report->settings;
-    return filter_regex(report, "focus", s->focus, &f->focus) < 0 ||
-                   filter_regex(report, "ignore", s->ignore, &f->ignore) < 0 ||
-                   filter_regex(report, "hide", s->hide, &f->hide) < 0 ||
-                   filter_regex(report, "show", s->show, &f->show) < 0 ||
-                   filter_regex(report, "show_from", s->show_from, &f->show_from) < 0 ||
+    return filter_compile(report, "focus", s->focus, &f->focus) < 0 ||
+                   filter_compile(report, "ignore", s->ignore, &f->ignore) < 0 ||
+                   filter_compile(report, "hide", s->hide, &f->hide) < 0 ||
+                   filter_compile(report, "show", s->show, &f->show) < 0 ||
+                   filter_compile(report, "show_from", s->show_from, &f->show_from) < 0 ||
                    tagfilter_new(report, "tagfocus", s->tagfocus, &f->tagfocus) < 0 ||
                    tagfilter_new(report, "tagignore", s->tagignore, &f->tagignore) < 0 ||
-                   filter_regex(report, "prune_from", s->prune_from, &f->prune_from) < 0 ||
-                   filter_regex(report, "tagshow", s->tagshow, &f->tagshow) < 0 ||
-                   filter_regex(report, "taghide", s->taghide, &f->taghide) < 0
+                   filter_compile(report, "prune_from", s->prune_from, &f->prune_from) < 0 ||
+                   filter_compile(report, "tagshow", s->tagshow, &f->tagshow) < 0 ||
+                   filter_compile(report, "taghide", s->taghide, &f->taghide) < 0
                ? -1
                : 0;
 }
@@ -284,7 +286,8 @@ static void release_filters(struct filters *f)
 int filter_samples(struct report *report)
 {
     struct filters f = {0};
-    struct found found = {.report = report, .f = &f, .marks = calloc(report->profile->n_locations + 1, 1)};
+    struct found found = {
+        .report = report, .filters = &f, .marks = calloc(report->profile->n_locations + 1, 1)};
     int rc = found.marks ? compile_filters(report, &f) : err_nomem(report->err);
     if (rc == 0)
         rc = apply_filters(&found);

@@ -9,28 +9,29 @@
 #include "pprof/report.h"
 #include "pprof/regex.h"
 
-/* filter_line returns whether the name or the file of a line's function matches; filter_mapping whether the
- * file of a location's mapping matches. */
-bool filter_line(struct regex *r, const struct profile *p, const struct profile_line *line);
-bool filter_mapping(struct regex *r, const struct profile *p, const struct profile_location *l);
+/* filter_matches_line returns whether the name or the file of a line's function matches;
+ * filter_matches_mapping whether the file of a location's mapping matches. */
+bool filter_matches_line(struct regex *r, const struct profile *p, const struct profile_line *line);
+bool filter_matches_mapping(struct regex *r, const struct profile *p, const struct profile_location *l);
 
 /* Keeps the samples for which `keep` returns true, in order. */
 typedef bool filter_keep_fn(void *ctx, struct profile *p, struct profile_sample *s);
 void filter_keep(struct profile *p, filter_keep_fn *keep, void *ctx);
 
-/* Compiles the expression of a setting with the report's budget. *ret is NULL for an empty setting. */
-int filter_regex(struct report *report, const char *name, const char *value, struct regex **ret);
+/* Compiles the expression of a setting with the report's budget. If `value` is NULL or empty, leaves *ret
+ * unchanged and returns 0. `name` is the setting's name, for messages. */
+int filter_compile(struct report *report, const char *name, const char *value, struct regex **ret);
 
 /* A filter of samples by label: tagfocus and tagignore. */
 struct tagfilter;
-/* Compiles a filter. *ret is NULL for an empty value. Sends the user a message if a value is read as a range.
- */
+/* Compiles a filter as filter_compile does. Sends the user a message if it reads `value` as a range. */
 int tagfilter_new(struct report *report, const char *name, const char *value, struct tagfilter **ret);
 void tagfilter_free(struct tagfilter *f);
 bool tagfilter_matches(struct tagfilter *f, const struct report *report, const struct profile_sample *s);
+/* Returns -1 with the error if the budget or memory was used up in any match, else 0. Accepts NULL. */
 int tagfilter_check(const struct tagfilter *f, struct err *err);
 
-/* Removes from each stack the frames below the innermost match. */
+/* Removes from each stack the frames that the innermost matching frame called. */
 int prune_from(struct profile *p, struct regex *r, struct err *err);
 
 /* Works like report_prune, with the caller's budget of steps. */

@@ -1,5 +1,5 @@
-/* Makes tags in two passes: first the weight of each label and number in all samples; then, for those that
- * are heavy enough, a tag for each node on each stack. */
+/* Makes tags in two passes. The first sums the weight of each label and number over all samples. The second
+ * makes tags at the nodes of the stacks, for the labels and numbers that are heavy enough. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,9 +14,9 @@ struct tagger {
     struct report *report;
     const struct graph *g;
     int64_t cutoff;
-    uint32_t bytes;   /* the key of the numbers that are shown */
-    uint32_t base;    /* the key of the label that marks the samples of a difference's base */
-    uint32_t *labels; /* by sample: its joined labels */
+    uint32_t bytes_key; /* the key of the numbers that are shown */
+    uint32_t base_key;  /* the key of the label that marks the samples of a difference's base */
+    uint32_t *labels;   /* by sample: its joined labels */
     uint64_t
         *weights; /* by string of a joined label or a number: its weight in all samples, at most INT64_MAX */
     size_t n_weights, cap_weights;
@@ -25,7 +25,7 @@ struct tagger {
     uint32_t *nodes; /* of the current sample */
     size_t n_nodes, cap_nodes;
     struct buf text;
-    struct str *parts;
+    struct str *parts; /* of `text`: the labels of the current sample, each as "key:value" */
     size_t cap_parts;
 };
 
@@ -35,11 +35,6 @@ static int compare_parts(const void *left, const void *right)
 {
     const struct str *a = left, *b = right;
     return str_compare(*a, *b);
-}
-
-static bool is_shown(const struct tagger *tagger, const struct profile_label *l)
-{
-    return !l->is_number && l->key != tagger->base;
 }
 
 /* Sorts the n parts of tagger->text, and puts pprof's line break between them. */
@@ -68,7 +63,7 @@ static int join_labels(struct tagger *tagger, const struct profile_sample *s, ui
     buf_clear(&tagger->text);
     for (const struct profile_label *l = &p->labels[s->label_at], *end = l + s->n_labels; l < end; l++) {
         struct str key = profile_str(p, l->key), value = profile_str(p, l->str);
-        if (!is_shown(tagger, l))
+        if (l->is_number || l->key == tagger->base_key)
             continue;
         if (array_reserve((void **)&tagger->parts, &tagger->cap_parts, n + 1, sizeof *tagger->parts,
                           tagger->report->err) < 0)
@@ -88,7 +83,7 @@ static int join_labels(struct tagger *tagger, const struct profile_sample *s, ui
     return profile_intern(p, buf_str(&tagger->text), tagger->text.len, ret, tagger->report->err);
 }
 
-static int spell_number(struct tagger *tagger, const struct profile_label *l, uint32_t *ret)
+static int format_number(struct tagger *tagger, const struct profile_label *l, uint32_t *ret)
 {
     char text[MEASURE_TEXT];
     measure_label(text, l->num, label_unit(tagger->report, l->key), tagger->report->output_unit);
@@ -131,8 +126,8 @@ static int weigh_labels(struct tagger *tagger)
             return -1;
         for (size_t at = s->label_at; at < s->label_at + s->n_labels; at++) {
             uint32_t number = 0;
-            if (p->labels[at].is_number && p->labels[at].key == tagger->bytes &&
-                (spell_number(tagger, &p->labels[at], &number) < 0 || add_weight(tagger, number, w) < 0))
+            if (p->labels[at].is_number && p->labels[at].key == tagger->bytes_key &&
+                (format_number(tagger, &p->labels[at], &number) < 0 || add_weight(tagger, number, w) < 0))
                 return -1;
         }
     }
@@ -153,7 +148,7 @@ static bool is_wanted(const void *ctx, uint32_t index)
     return tag->node == w->tag->node && tag->label == w->tag->label && tag->number == w->tag->number;
 }
 
-/* Finds or makes the tag of that node and name. */
+/* Finds or makes the tag with the node, label and number of `wanted`. */
 static struct tag *tag_of(struct tagger *tagger, const struct tag *wanted)
 {
     struct graph_tags *t = tagger->tags;
@@ -247,9 +242,9 @@ static int add_sample(struct tagger *tagger, size_t sample)
         return -1;
     for (size_t at = s->label_at; at < s->label_at + s->n_labels; at++) {
         const struct profile_label *l = &p->labels[at];
-        if (!l->is_number || l->key != tagger->bytes)
+        if (!l->is_number || l->key != tagger->bytes_key)
             continue;
-        if (spell_number(tagger, l, &wanted.number) < 0)
+        if (format_number(tagger, l, &wanted.number) < 0)
             return -1;
         wanted.value = l->num;
         wanted.unit = tagger->report->label_units[l->key];
@@ -277,8 +272,9 @@ static void drop_light(struct graph_tags *t, const struct graph *g, int64_t cuto
 static int make_tags(struct tagger *tagger)
 {
     const struct profile *p = tagger->report->profile;
-    if (profile_intern(tagger->report->profile, "bytes", 5, &tagger->bytes, tagger->report->err) < 0 ||
-        profile_intern(tagger->report->profile, "pprof::base", 11, &tagger->base, tagger->report->err) < 0)
+    if (profile_intern(tagger->report->profile, "bytes", 5, &tagger->bytes_key, tagger->report->err) < 0 ||
+        profile_intern(tagger->report->profile, "pprof::base", 11, &tagger->base_key, tagger->report->err) <
+            0)
         return -1;
     tagger->labels = calloc(p->n_samples + 1, sizeof *tagger->labels);
     tagger->stamps = calloc(tagger->g->n_nodes + 1, sizeof *tagger->stamps);

@@ -1,9 +1,11 @@
 /*
  * Tags: the labels that a picture shows at a graph's nodes.
  *
- * A tag is either the joined text labels of a sample, or a number that the sample has with these labels. Only
- * numbers with the key "bytes" become tags, as in pprof. Tags that are below the cutoff at every node are
- * never created: they could exhaust the memory, because each sample of a profile can have a different label.
+ * A tag is either the joined text labels of a sample, or one of the sample's numbers together with these
+ * labels.
+ * Only numbers with the key "bytes" become tags, as in pprof. Tags that are below the cutoff at every node
+ * are never created: they could exhaust the memory, because each sample of a profile can have a different
+ * label.
  *
  * Source: google/pprof internal/graph.
  */
@@ -13,17 +15,18 @@
 #include "pprof/graph/graph.h"
 #include "pprof/report.h"
 
-/* A node shows at most this many tags of text labels, and as many of numbers. */
+/* A node shows at most this many tags of text labels. Each of these tags, and the node itself, has at most
+ * this many tags of numbers. */
 enum { TAGS_SHOWN = 4 };
 
-/* Strings belong to the profile. */
+/* label, number and unit are indices of the profile's strings. */
 struct tag {
-    uint32_t node, next; /* next: the node's next tag, or GRAPH_NONE */
-    uint32_t label;      /* the text labels, joined; 0: none */
-    uint32_t number;     /* the number's text; 0: a tag of text labels */
-    uint32_t unit;       /* of the number */
-    int64_t value;       /* the first number with that text */
-    int64_t flat, flat_div, cum, cum_div;
+    uint32_t node, next;                  /* next: the node's next tag, or GRAPH_NONE */
+    uint32_t label;                       /* the text labels, joined; 0: none */
+    uint32_t number;                      /* the number's text; 0: a tag of text labels */
+    uint32_t unit;                        /* of the number */
+    int64_t value;                        /* the first number with that text */
+    int64_t flat, flat_div, cum, cum_div; /* *_div: the divisors of means; 0: none */
 };
 
 struct graph_tags {
@@ -33,8 +36,8 @@ struct graph_tags {
     struct hash_index by_name; /* finds a tag by node, label and number */
 };
 
-/* Makes the tags of at least the cutoff for the shown nodes of g. Call it before the report's unit is chosen.
- * Call graph_tags_release even after a failure. */
+/* Makes the tags whose value is at least the cutoff, for the shown nodes of g. Call it before the report's
+ * unit is chosen. Call graph_tags_release even after a failure. */
 int graph_tags_find(struct graph_tags *t, struct report *report, const struct graph *g, int64_t cutoff);
 void graph_tags_release(struct graph_tags *t);
 

@@ -95,7 +95,7 @@ static void add_filters(const struct report *report, struct heading *to)
 /* The dropped nodes or edges: their value is at most `fraction` of the total. */
 struct dropped {
     size_t n;
-    const char *what, *value;
+    const char *what, *value_name; /* "node", "cum" */
     double fraction;
 };
 
@@ -106,7 +106,8 @@ static void add_dropped(const struct report *report, const struct dropped *d, st
                         measure_abs(profile_double_to_int((double)report->total * d->fraction)));
     if (d->n == 0)
         return;
-    buf_addf(&to->text, "Dropped %zu %s%s (%s <= %s)", d->n, d->what, d->n > 1 ? "s" : "", d->value, cutoff);
+    buf_addf(&to->text, "Dropped %zu %s%s (%s <= %s)", d->n, d->what, d->n > 1 ? "s" : "", d->value_name,
+             cutoff);
     end_line(to);
 }
 

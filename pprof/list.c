@@ -61,7 +61,8 @@ static int find_entries(struct listing *l)
     return 0;
 }
 
-/* The number of entries from the first on that have its function, and with `same_file` also its file. */
+/* Counts the entries at the start that have the function of the first entry, and if `same_file` also its
+ * file. */
 static size_t count_equal(const struct entry *e, size_t n, bool same_file)
 {
     size_t count = 1;

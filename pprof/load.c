@@ -11,16 +11,17 @@
 /* The number of sources that are read before they are merged, as upstream does it. */
 #define CHUNK 128
 
+/* A source or a base, and the thread that fetches it. */
 struct source {
     const struct load_settings *settings;
     const struct load_callbacks *callbacks;
     const char *name;
     struct load_url from;
     struct profile *profile;
-    struct symbolize_sources mappings;
+    struct symbolize_sources servers;
     struct err err;
     pthread_t thread;
-    bool started;
+    bool started; /* the thread; false: the source is not on a server */
 };
 
 /* The result of all sources, or of all bases. */
@@ -32,7 +33,7 @@ struct sum {
     struct profile *profile; /* the sum of all chunks; NULL if there are no profiles */
     size_t n;                /* the number of profiles in it */
     bool remote;
-    struct symbolize_sources mappings;
+    struct symbolize_sources servers;
     char file[200], build_id[100]; /* of the first program, cut to these sizes */
     bool mixed_files, mixed_builds;
 };
@@ -82,7 +83,7 @@ static void complete_profile(struct source *s)
     if (rc == 0)
         rc = set_first_mapping(s->profile, s->settings, &s->err);
     if (rc == 0 && s->from.url)
-        rc = symbolize_collect(s->profile, s->from.url, &s->mappings, &s->err);
+        rc = symbolize_collect(s->profile, s->from.url, &s->servers, &s->err);
     if (rc < 0) {
         profile_free(s->profile);
         s->profile = NULL;
@@ -208,9 +209,9 @@ static int finish_source(struct source *s, struct sum *sum, int rc, struct err *
     if (rc == 0 && s->profile) {
         note_program(sum, s->profile);
         sum->remote = sum->remote || s->from.url;
-        rc = symbolize_sources_move(&sum->mappings, &s->mappings, err);
+        rc = symbolize_sources_move(&sum->servers, &s->servers, err);
     }
-    symbolize_sources_release(&s->mappings);
+    symbolize_sources_release(&s->servers);
     free(s->from.url);
     free(s->from.shown);
     return rc;
@@ -278,6 +279,7 @@ static void warn_mixed(const struct sum *sum)
             sum->file);
 }
 
+/* Fails if sources were wanted but none has a profile. Sends a message if some have none. */
 static int check_number(const struct sum *sum, size_t wanted, const char *what, struct err *err)
 {
     if (wanted && sum->n == 0)
@@ -324,7 +326,7 @@ static int prepare_subtraction(const struct load_settings *s, struct profile *p,
 }
 
 /* Subtracts *base from *p: *p becomes a new profile, *base becomes NULL, and both old profiles are freed. On
- * failure, both are NULL, or both are unchanged and still belong to the caller. */
+ * failure, both are NULL, or both still belong to the caller. */
 static int subtract_base(const struct load_settings *s, struct profile **p, struct profile **base,
                          struct err *err)
 {
@@ -345,18 +347,18 @@ int load_profiles(const struct load_settings *s, const struct load_callbacks *ca
     if (rc == 0 && bases.profile)
         rc = subtract_base(s, &sources.profile, &bases.profile, err);
     if (rc == 0)
-        rc = symbolize_sources_move(&sources.mappings, &bases.mappings, err);
-    symbolize_sources_release(&bases.mappings);
+        rc = symbolize_sources_move(&sources.servers, &bases.servers, err);
+    symbolize_sources_release(&bases.servers);
     profile_free(bases.profile);
     ret->profile = sources.profile;
-    ret->mappings = sources.mappings;
+    ret->servers = sources.servers;
     ret->remote = sources.remote || bases.remote;
     return rc;
 }
 
 void load_release(struct load *l)
 {
-    symbolize_sources_release(&l->mappings);
+    symbolize_sources_release(&l->servers);
     profile_free(l->profile);
     *l = (struct load){0};
 }
@@ -379,7 +381,7 @@ int load_finish(struct load *l, const struct load_settings *s, const struct symb
         return err_set(err, ERR_USAGE, "no profile source specified");
     if (s->all_frames)
         p->drop_frames = p->keep_frames = 0;
-    if (symbolize(p, s->symbolize, &l->mappings, tools, err) < 0 || report_prune(p, err) < 0)
+    if (symbolize(p, s->symbolize, &l->servers, tools, err) < 0 || report_prune(p, err) < 0)
         return -1;
     symbolize_remove_urls(p);
     return add_comment(p, s->add_comment, err);

@@ -19,10 +19,12 @@ struct load_url {
     long timeout_s; /* the time limit for the server's answer */
 };
 /* Makes the URL for a source: adds `?seconds=` if `seconds` is positive, and the path of Go's CPU profiles if
- * the source has no path. Sets ret->url and ret->timeout_s, but leaves them unchanged if the source is not a
+ * the source has no path. If `timeout_s` is 0, the time limit is 1.5 times the seconds that the URL asks for,
+ * or 60 s without them. Sets ret->url and ret->timeout_s, but leaves them unchanged if the source is not a
  * URL. The caller frees ret->url. */
-int load_url_make(const char *source, long seconds, long timeout, struct load_url *ret, struct err *err);
-/* Returns the URL of the symbol endpoint on the server of this profile: a new string, or NULL. */
+int load_url_make(const char *source, long seconds, long timeout_s, struct load_url *ret, struct err *err);
+/* Returns the URL of the symbol endpoint on the server of this profile: a new string. Returns NULL if
+ * profile_url is invalid, or if memory is exhausted. */
 char *load_url_symbols(const char *profile_url);
 
 /* A source that the caller reads. The caller sets either `profile` or `err`. */
@@ -54,13 +56,13 @@ struct load_settings {
     bool limited; /* memory is limited: if a source exceeds the limit, load_profiles fails */
     const char *binary, *buildid, *add_comment, *symbolize;
     const char *binary_path; /* search path for binaries; NULL: $HOME/pprof/binaries */
-    long seconds;            /* of CPU profiles, for the message about waiting */
+    long seconds;            /* the duration of CPU profiles, for the message about waiting */
 };
 
 struct load {
     struct profile *profile;
-    struct symbolize_sources mappings; /* the servers that sent the mappings */
-    bool remote;                       /* a server sent one of the profiles */
+    struct symbolize_sources servers; /* that sent the mappings */
+    bool remote;                      /* a server sent at least one of the profiles */
 };
 
 /* Reads and fetches all sources and bases, merges them, and subtracts the bases. Sends a message for each

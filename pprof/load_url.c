@@ -83,7 +83,7 @@ static char *add_scheme(const char *source)
     return asprintf(&url, "http://%s", source) < 0 ? NULL : url;
 }
 
-int load_url_make(const char *source, long seconds, long timeout, struct load_url *ret, struct err *err)
+int load_url_make(const char *source, long seconds, long timeout_s, struct load_url *ret, struct err *err)
 {
     char *text = add_scheme(source), *url = NULL;
     CURLU *u = text ? curl_url() : NULL;
@@ -92,7 +92,7 @@ int load_url_make(const char *source, long seconds, long timeout, struct load_ur
         rc = adjust_url(u, &seconds, &url, err);
     if (url) {
         ret->url = url;
-        ret->timeout_s = timeout > 0 ? timeout : seconds > 0 ? seconds + seconds / 2 : 60;
+        ret->timeout_s = timeout_s > 0 ? timeout_s : seconds > 0 ? seconds + seconds / 2 : 60;
     }
     curl_url_cleanup(u);
     free(text);

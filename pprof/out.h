@@ -9,7 +9,7 @@ struct out {
     report_sink_fn *sink;
     void *ctx;
     struct err *err;
-    size_t n;
+    size_t n; /* bytes in `block` */
     bool failed;
     char block[65536];
 };

@@ -94,7 +94,7 @@ struct report_callbacks {
 int report_combine(struct profile **profiles, size_t n, struct profile **ret, struct err *err);
 
 /* Walks each stack from the root, and removes the first frame that matches the profile's drop_frames and not
- * its keep_frames, with all frames that it called. Matching frames at the root stay, up to the first frame
+ * its keep_frames, with all frames below it. Matching frames at the root stay, up to the first frame
  * that does not match. Ignores invalid expressions, as upstream does. */
 int report_prune(struct profile *p, struct err *err);
 

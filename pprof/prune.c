@@ -104,8 +104,8 @@ static enum mark prune_location(struct profile *p, struct profile_location *l, s
     return DROP_NONE;
 }
 
-/* Walks from the root, and cuts the stack at the first frame to drop. Frames to drop before the first other
- * frame stay. */
+/* Walks from the root, and cuts the stack at the first frame to drop. Frames to drop that come before
+ * the first frame to keep stay. */
 static void prune_sample(const struct profile *p, struct profile_sample *s, const unsigned char *marks)
 {
     bool any_kept = false;

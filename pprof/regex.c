@@ -7,11 +7,10 @@
 
 #include "base/banned.h"
 
-/* Limits: the bytes of a translated expression; the backtracking steps from one position of a text, which the
- * budget usually limits much earlier; the memory of a match, in KiB. */
-#define MAX_TRANSLATED ((size_t)1 << 20)
+#define MAX_TRANSLATED ((size_t)1 << 20) /* bytes of a translated expression */
+/* Backtracking steps from one position of a text. Usually the budget ends a match much earlier. */
 #define MAX_BACKTRACKS 10000000
-#define MAX_HEAP (64u << 10)
+#define MAX_HEAP (64u << 10) /* the memory of a match, in KiB */
 
 /* The budgets in steps, for a profile's own expressions and for the user's, and the steps that each string
  * adds. An alternation of twenty names takes about 60 steps for each string. */
@@ -21,10 +20,10 @@
 /* A step costs one more for each BYTES_PER_STEP bytes of a text. */
 #define BYTES_PER_STEP 32
 /* The charge for an expression whose steps are not counted: UNCOUNTED_AT_LEAST, plus the bytes of the
- * translated expression times the bytes of the text, divided by UNCOUNTED_FACTOR. The factor is there because
- * PCRE2 skips most positions at once. */
+ * translated expression times the bytes of the text, divided by UNCOUNTED_DIVISOR. The division is there
+ * because PCRE2 skips most positions at once. */
 #define UNCOUNTED_AT_LEAST 100
-#define UNCOUNTED_FACTOR 16
+#define UNCOUNTED_DIVISOR 16
 
 enum cached { UNKNOWN, NO, YES };
 
@@ -37,11 +36,12 @@ struct regex {
     pcre2_match_data *match;
     pcre2_match_context *limits;
     struct regex_budget *budget;
-    uint64_t step;      /* the cost of a step on the current text */
-    size_t n_uncounted; /* the bytes of the translated expression if it is too large to count steps, or 0 */
+    uint64_t step; /* the cost of a step on the current text */
+    size_t
+        uncounted_bytes; /* the bytes of the translated expression if it is too large to count steps, or 0 */
     unsigned char *cached; /* by string of the profile: enum cached */
     size_t n_cached;
-    int failed; /* PCRE2's first error on a text, or 0 */
+    int first_error; /* PCRE2's first error on a text, or 0 */
 };
 
 void regex_free(struct regex *r)
@@ -82,7 +82,7 @@ static int compile_translated(struct regex *r, const struct buf *text, pcre2_com
                             context);
     if (r->code || code != PCRE2_ERROR_PATTERN_TOO_LARGE)
         return code;
-    r->n_uncounted = text->len;
+    r->uncounted_bytes = text->len;
     r->code = pcre2_compile((PCRE2_SPTR)buf_str(text), text->len, options, &code, &at, context);
     return code;
 }
@@ -173,24 +173,24 @@ int regex_new(struct str pattern, struct regex_budget *budget, struct regex **re
 /* Charges the budget for a text whose steps are not counted, and limits PCRE2 to that charge. */
 static bool charge_uncounted(struct regex *r, struct str text)
 {
-    uint64_t most = UNCOUNTED_AT_LEAST + r->n_uncounted / UNCOUNTED_FACTOR * text.n;
-    if (most > r->budget->left) {
-        r->failed = PCRE2_ERROR_CALLOUT;
+    uint64_t charge = UNCOUNTED_AT_LEAST + r->uncounted_bytes / UNCOUNTED_DIVISOR * text.n;
+    if (charge > r->budget->left) {
+        r->first_error = PCRE2_ERROR_CALLOUT;
         return false;
     }
-    r->budget->left -= most;
-    pcre2_set_match_limit(r->limits, most < MAX_BACKTRACKS ? (uint32_t)most : MAX_BACKTRACKS);
+    r->budget->left -= charge;
+    pcre2_set_match_limit(r->limits, charge < MAX_BACKTRACKS ? (uint32_t)charge : MAX_BACKTRACKS);
     return true;
 }
 
 bool regex_matches(struct regex *r, struct str text)
 {
-    if (r->failed || (r->n_uncounted && !charge_uncounted(r, text)))
+    if (r->first_error || (r->uncounted_bytes && !charge_uncounted(r, text)))
         return false;
     r->step = 1 + text.n / BYTES_PER_STEP;
     int rc = pcre2_match(r->code, (PCRE2_SPTR)(text.p ? text.p : ""), text.n, 0, 0, r->match, r->limits);
     if (rc < 0 && rc != PCRE2_ERROR_NOMATCH)
-        r->failed = rc;
+        r->first_error = rc;
     return rc >= 0;
 }
 
@@ -211,7 +211,7 @@ static bool reserve_strings(struct regex *r, size_t n)
 bool regex_matches_string(struct regex *r, const struct profile *p, uint32_t index)
 {
     if (!reserve_strings(r, profile_n_strings(p))) {
-        r->failed = PCRE2_ERROR_NOMEMORY;
+        r->first_error = PCRE2_ERROR_NOMEMORY;
         return false;
     }
     if (r->cached[index] == UNKNOWN)
@@ -221,9 +221,9 @@ bool regex_matches_string(struct regex *r, const struct profile *p, uint32_t ind
 
 int regex_check(const struct regex *r, struct err *err)
 {
-    if (!r || !r->failed)
+    if (!r || !r->first_error)
         return 0;
-    if (r->failed == PCRE2_ERROR_NOMEMORY)
+    if (r->first_error == PCRE2_ERROR_NOMEMORY)
         return err_nomem(err);
     err_set(err, ERR_FAILED, "a regular expression takes too long on the names in this profile");
     return err_hint(err, "nested repeats such as (a*)* take long: write the expression without them");

@@ -20,9 +20,9 @@
  * is too large for counting costs an estimate. Only pprof/regex.c can create or change a budget. */
 struct regex_budget;
 /* Return the budget for the expressions in a profile (drop_frames, keep_frames), and the budget for the
- * user's expressions. Each grows with the profile's strings (the user's also with its labels), so that it
- * suffices for ordinary expressions over every name. 10 million steps take about a third of a second. NULL:
- * out of memory. */
+ * user's expressions. Each grows with the profile's strings, and the user's budget also with the
+ * profile's labels, so that it suffices for ordinary expressions over every name. 10 million steps take about
+ * a third of a second. NULL: out of memory. */
 struct regex_budget *regex_budget_for_profile(const struct profile *p);
 struct regex_budget *regex_budget_for_user(const struct profile *p);
 /* For tests only (tools/check-calls): a budget of any size. */
@@ -32,8 +32,8 @@ void regex_budget_free(struct regex_budget *b);
 
 struct regex;
 
-/* Compiles a pattern. The caller keeps the budget until regex_free. Without a budget, the pattern is refused
- * as if memory were exhausted. An invalid pattern is ERR_USAGE with Go's text ("error parsing regexp: missing
+/* Compiles a pattern. The caller keeps the budget until regex_free. If the budget is NULL, fails as if
+ * memory were exhausted. An invalid pattern is ERR_USAGE with Go's text ("error parsing regexp: missing
  * closing ): `a(`"). */
 int regex_new(struct str pattern, struct regex_budget *budget, struct regex **ret, struct err *err);
 void regex_free(struct regex *r);

@@ -32,7 +32,7 @@ struct operand {
     size_t from, to;     /* range in the output, including repeats */
     unsigned max_copies; /* how often the nested repeats copy the innermost item, at most: 6 for (?:a{2}){3};
                             0: no operand */
-    unsigned repeats;
+    unsigned repeats;    /* how many it has */
 };
 
 struct parser {
@@ -59,7 +59,7 @@ static int set_error(const struct parser *p, const char *what, const char *from,
     return err_set(p->err, ERR_USAGE, "error parsing regexp: %s: `%.*s`", what, n, from);
 }
 
-/* Marks that there is no operand to which a following repeat could apply. */
+/* Ends the last operand, so that no repeat can apply to it. Updates max_copies of its level. */
 static void end_operand(struct parser *p)
 {
     struct level *level = &p->levels[p->depth];

@@ -245,6 +245,8 @@ static int set_message(const struct source_code *s, struct str path, int why, ch
     return n < 0 ? err_nomem(err) : 0;
 }
 
+/* Opens the file that a name of the profile means. If no file can be opened, sets *ret to -1 and *ret_message
+ * to the reason, and returns 0. */
 static int open_source(struct source_code *s, struct str name, int *ret, char **ret_message, struct err *err)
 {
     struct str path = source_code_trim(name, s->trim_path, s->search_path);

@@ -2,10 +2,10 @@
  * Source files that a profile names, line by line.
  *
  * A profile may name any file, and the reader of its report may show the report to others. Therefore, unlike
- * upstream, this module reads only regular files whose resolved name ends as a source file's does, or which
- * are below a directory that the user named (-source_path). It reads at most SOURCE_MAX bytes of each. The
- * search follows google/pprof (internal/report/source.go, openSourceFile): it opens an absolute path as it
- * is, and looks for a relative path below each directory of the search path and below all parents of that
+ * upstream, this module reads only regular files whose resolved name has the ending of a source file, or
+ * which are below a directory that the user named (-source_path). It reads at most SOURCE_MAX bytes of each.
+ * The search follows google/pprof (internal/report/source.go, openSourceFile): it opens an absolute path as
+ * it is, and looks for a relative path below each directory of the search path and below all parents of that
  * directory.
  */
 #ifndef PPROF_SOURCE_CODE_H

@@ -1,5 +1,5 @@
-/* Iterates over the stacks of a profile, for the formats of other tools. The value of a stack is that of the
- * samples that have exactly this stack. */
+/* Iterates over the stacks of a profile, for the formats of other tools. The value of a stack is the sum of
+ * the samples that have exactly this stack. */
 #ifndef PPROF_STACKS_H
 #define PPROF_STACKS_H
 
@@ -17,8 +17,8 @@ struct stacks {
 /* Makes the call tree. Call stacks_release even after a failure. */
 int stacks_init(struct stacks *s, struct report *report);
 void stacks_release(struct stacks *s);
-/* Advances to the next stack with a value; *at starts at 0. Sets path and value; the value is divided as
- * -divide_by says. Returns 1, 0 at the end, -1 on failure. */
+/* Advances to the next stack whose value is not 0; *at starts at 0. Sets path and value, which is divided by
+ * -divide_by. Returns 1, 0 at the end, -1 on failure. */
 int stacks_next(struct stacks *s, size_t *at);
 
 #endif

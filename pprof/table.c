@@ -8,7 +8,7 @@
 
 struct cell {
     size_t at, n; /* position in the text */
-    size_t width; /* width of the screen */
+    size_t width; /* columns on the screen */
     size_t run;
     bool ends_line;
 };
@@ -71,21 +71,21 @@ static int cut_cells(struct layout *layout, struct str text, bool last, size_t *
     bool in_escape = false;
     for (size_t i = 0; i < text.n; i++) {
         unsigned char byte = (unsigned char)text.p[i];
-        bool line = byte == '\n' || byte == '\f';
+        bool ends_line = byte == '\n' || byte == '\f';
         if (byte == 0xff) {
             n_pairs += in_escape;
             in_escape = !in_escape;
         }
-        bool cell = line || byte == '\t' || byte == '\v';
-        if (in_escape || !cell || (!line && layout->n_cells - layout->line_start >= TABLE_COLUMNS))
+        bool ends_cell = ends_line || byte == '\t' || byte == '\v';
+        if (in_escape || !ends_cell || (!ends_line && layout->n_cells - layout->line_start >= TABLE_COLUMNS))
             continue;
         size_t width = out_columns((struct str){text.p + begin, i - begin}) - 2 * n_pairs;
-        if (add_cell(layout, (struct cell){begin, i - begin, width, 0, line}, err) < 0)
+        if (add_cell(layout, (struct cell){begin, i - begin, width, 0, ends_line}, err) < 0)
             return -1;
         layout->n_above = byte == '\f' ? 0 : layout->n_above;
         begin = i + 1;
         n_pairs = 0;
-        *ret = line ? begin : *ret;
+        *ret = ends_line ? begin : *ret;
     }
     if (!last || begin == text.n)
         return 0;

@@ -25,8 +25,8 @@ struct table {
     }
 
 void table_add(struct table *t, const void *p, size_t n);
-/* Writes all complete lines. If `last`, writes all. Call it only after an empty line, which ends all columns,
- * or at the end. */
+/* Writes complete lines; it may keep some of them for a later call. If `last`, writes everything. Call it
+ * only after an empty line, which ends all columns, or at the end. */
 int table_write(struct table *t, struct out *out, bool last, struct err *err);
 void table_release(struct table *t);
 

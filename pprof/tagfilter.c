@@ -14,12 +14,12 @@
 struct tagfilter {
     struct str key; /* p is NULL: any key */
     bool is_range;
-    bool at_least, at_most;
+    bool has_low, has_high; /* the range has this limit */
     double low, high;
-    struct str unit;
+    struct str unit; /* of low and high */
     struct regex **regexes;
     size_t n_regexes, cap_regexes;
-    struct buf text;
+    struct buf text; /* of the label that is being matched */
 };
 
 /* ---- ranges: 32kb, :64kb, 4mb:, 12kb:64mb -------------------------------------------------------------- */
@@ -57,7 +57,7 @@ static bool find_quantity(struct str s, struct quantity *ret, struct str *rest)
     return true;
 }
 
-static int number_of(struct str s, int64_t *ret, struct err *err)
+static int parse_number(struct str s, int64_t *ret, struct err *err)
 {
     char text[32];
     char *end;
@@ -78,23 +78,23 @@ static int parse_range(struct tagfilter *f, struct str filter, struct err *err)
     if (!find_quantity(filter, &a, &rest))
         return 0;
     bool two = find_quantity(rest, &b, &rest);
-    if (number_of(a.number, &v, err) < 0)
+    if (parse_number(a.number, &v, err) < 0)
         return -1;
     f->low = f->high = measure_scale(v, a.unit, a.unit, &f->unit);
     if (!two) {
         bool starts = a.all.p == filter.p, ends = a.all.p + a.all.n == filter.p + filter.n;
         bool before = filter.n == a.all.n + 1 && ends && filter.p[0] == ':';
         bool behind = filter.n == a.all.n + 1 && starts && filter.p[filter.n - 1] == ':';
-        f->at_least = !before;
-        f->at_most = !behind;
+        f->has_low = !before;
+        f->has_high = !behind;
         return before || behind || (starts && ends);
     }
     if (a.all.p != filter.p || b.all.p != a.all.p + a.all.n + 1 || b.all.p[-1] != ':' || rest.n)
         return 0;
-    if (number_of(b.number, &v, err) < 0)
+    if (parse_number(b.number, &v, err) < 0)
         return -1;
     f->high = measure_scale(v, b.unit, f->unit, &unit);
-    f->at_least = f->at_most = true;
+    f->has_low = f->has_high = true;
     return str_equal(unit, f->unit);
 }
 
@@ -107,7 +107,7 @@ static bool in_range(const struct tagfilter *f, const struct report *report, con
         if (!l->is_number || (f->key.p && !str_equal(profile_str(p, l->key), f->key)))
             continue;
         double v = measure_scale(l->num, label_unit(report, l->key), f->unit, &unit);
-        if (str_equal(unit, f->unit) && (!f->at_least || v >= f->low) && (!f->at_most || v <= f->high))
+        if (str_equal(unit, f->unit) && (!f->has_low || v >= f->low) && (!f->has_high || v <= f->high))
             return true;
     }
     return false;

@@ -13,10 +13,10 @@
 /* The most bytes of all values of a label together. */
 #define MAX_NAME ((size_t)64 << 20)
 
-/* The frames made of one label: a location for each text of the label's values, by the text's string. */
+/* A label's key, and the frames made of the label: a location for each text of its values. */
 struct key {
-    uint32_t string;     /* of the label's key */
-    uint32_t *locations; /* index + 1; 0: none yet */
+    uint32_t string;     /* the key */
+    uint32_t *locations; /* by string of a text: index of the location + 1; 0: none yet */
     size_t cap_locations;
     bool matched;
 };
@@ -25,7 +25,7 @@ struct frame_maker {
     struct report *report;
     struct key *roots, *leaves; /* the first key is the outermost frame */
     size_t n_roots, n_leaves;
-    uint64_t next_location, next_function;
+    uint64_t next_location, next_function; /* the next free IDs */
     struct buf name;
     uint32_t *stack;
     size_t cap_stack;

@@ -18,40 +18,44 @@ struct label_weight {
     int64_t sum;
 };
 
-struct counts {
-    struct label_weight *counts;
+struct label_weights {
+    struct label_weight *items;
     size_t n, cap;
     struct hash_index by_string;
 };
 
 struct wanted {
-    const struct counts *c;
+    const struct label_weights *weights;
     uint32_t key, value;
 };
 
 static bool is_wanted(const void *ctx, uint32_t index)
 {
     const struct wanted *w = ctx;
-    const struct label_weight *count = &w->c->counts[index];
-    return count->key == w->key && count->value == w->value;
+    const struct label_weight *item = &w->weights->items[index];
+    return item->key == w->key && item->value == w->value;
 }
 
-static int count_value(struct counts *c, uint32_t key, uint32_t value, int64_t v, struct err *err)
+static int add_weight(struct label_weights *weights, uint32_t key, uint32_t value, int64_t weight,
+                      struct err *err)
 {
-    uint64_t hash = hash_index_mix(hash_index_mix(hash_index_seed(&c->by_string), key), value);
-    uint32_t at = hash_index_find(&c->by_string, hash, is_wanted, &(struct wanted){c, key, value});
+    uint64_t hash = hash_index_mix(hash_index_mix(hash_index_seed(&weights->by_string), key), value);
+    uint32_t at =
+        hash_index_find(&weights->by_string, hash, is_wanted, &(struct wanted){weights, key, value});
     if (at == HASH_INDEX_NONE) {
-        if (array_reserve((void **)&c->counts, &c->cap, c->n + 1, sizeof *c->counts, err) < 0 ||
-            hash_index_add(&c->by_string, hash, err) < 0)
+        if (array_reserve((void **)&weights->items, &weights->cap, weights->n + 1, sizeof *weights->items,
+                          err) < 0 ||
+            hash_index_add(&weights->by_string, hash, err) < 0)
             return -1;
-        at = (uint32_t)c->n++;
-        c->counts[at] = (struct label_weight){.key = key, .value = value};
+        at = (uint32_t)weights->n++;
+        weights->items[at] = (struct label_weight){.key = key, .value = value};
     }
-    c->counts[at].sum = measure_sum(c->counts[at].sum, v);
+    weights->items[at].sum = measure_sum(weights->items[at].sum, weight);
     return 0;
 }
 
-static int count_label(struct report *report, struct counts *c, const struct profile_label *l, int64_t v)
+static int add_label(struct report *report, struct label_weights *weights, const struct profile_label *l,
+                     int64_t weight)
 {
     char text[MEASURE_TEXT];
     uint32_t value = l->str;
@@ -60,17 +64,17 @@ static int count_label(struct report *report, struct counts *c, const struct pro
         if (profile_intern(report->profile, text, strlen(text), &value, report->err) < 0)
             return -1;
     }
-    return count_value(c, l->key, value, v, report->err);
+    return add_weight(weights, l->key, value, weight, report->err);
 }
 
-static int count_samples(struct report *report, struct counts *c)
+static int add_samples(struct report *report, struct label_weights *weights)
 {
     const struct profile *p = report->profile;
     for (size_t i = 0; i < p->n_samples; i++) {
         const struct profile_sample *s = &p->samples[i];
-        int64_t v = p->values[i * p->n_sample_types + report->value_index];
+        int64_t weight = p->values[i * p->n_sample_types + report->value_index];
         for (size_t at = s->label_at; at < s->label_at + s->n_labels; at++)
-            if (count_label(report, c, &p->labels[at], v) < 0)
+            if (add_label(report, weights, &p->labels[at], weight) < 0)
                 return -1;
     }
     return 0;
@@ -104,14 +108,14 @@ static void add_text(struct table *t, const char *s)
 }
 
 /* Writes "5.20s ( 2.00%)"; without a share if the total is 0. */
-static void add_value(struct report *report, struct table *t, int64_t v)
+static void add_value(struct report *report, struct table *t, int64_t sum)
 {
     char text[MEASURE_TEXT], share[MEASURE_TEXT];
-    report_format_value(report, text, v);
+    report_format_value(report, text, sum);
     add_text(t, text);
     if (report->total <= 0)
         return;
-    measure_percentage(share, v, report->total);
+    measure_percentage(share, sum, report->total);
     add_text(t, " (");
     add_text(t, share);
     add_text(t, ")");
@@ -156,20 +160,21 @@ static size_t add_values(struct report *report, struct table *t, const struct ra
     return same;
 }
 
-static int write_counts(struct report *report, const struct counts *c)
+static int write_weights(struct report *report, const struct label_weights *weights)
 {
     struct table t = TABLE_INIT;
-    struct ranked *ranks = malloc((c->n + 1) * sizeof *ranks);
+    struct ranked *ranks = malloc((weights->n + 1) * sizeof *ranks);
     if (!ranks)
         return err_nomem(report->err);
-    for (size_t i = 0; i < c->n; i++)
-        ranks[i] = (struct ranked){profile_str(report->profile, c->counts[i].key),
-                                   profile_str(report->profile, c->counts[i].value), c->counts[i].sum};
-    qsort(ranks, c->n, sizeof *ranks, compare_ranked);
+    for (size_t i = 0; i < weights->n; i++)
+        ranks[i] =
+            (struct ranked){profile_str(report->profile, weights->items[i].key),
+                            profile_str(report->profile, weights->items[i].value), weights->items[i].sum};
+    qsort(ranks, weights->n, sizeof *ranks, compare_ranked);
     int rc = 0;
-    for (size_t i = 0; i < c->n && rc == 0;) {
-        i += add_values(report, &t, ranks + i, c->n - i);
-        rc = table_write(&t, report->out, i == c->n, report->err);
+    for (size_t i = 0; i < weights->n && rc == 0;) {
+        i += add_values(report, &t, ranks + i, weights->n - i);
+        rc = table_write(&t, report->out, i == weights->n, report->err);
     }
     table_release(&t);
     free(ranks);
@@ -178,11 +183,11 @@ static int write_counts(struct report *report, const struct counts *c)
 
 int tags_write(struct report *report)
 {
-    struct counts c = {0};
-    int rc = count_samples(report, &c);
+    struct label_weights weights = {0};
+    int rc = add_samples(report, &weights);
     if (rc == 0)
-        rc = write_counts(report, &c);
-    free(c.counts);
-    hash_index_release(&c.by_string);
+        rc = write_weights(report, &weights);
+    free(weights.items);
+    hash_index_release(&weights.by_string);
     return rc;
 }

@@ -5,7 +5,7 @@
 #include "pprof/trim.h"
 #include "base/banned.h"
 
-/* Whether calls of a node were inlined: always, sometimes or never. */
+/* Returns a mark for a node whose calls were all inlined, or some of them; otherwise "". */
 static const char *inlining_mark(const struct graph *g, const struct node *n)
 {
     bool some = false, all = true;

@@ -17,7 +17,7 @@ struct placed {
 
 struct traces {
     struct report *report;
-    struct graph g; /* only its places */
+    struct graph g; /* only its places are used */
     struct buf text;
     struct placed *labels; /* of the current sample */
     struct str *lines;     /* their texts, as ranges of `text` */

@@ -46,7 +46,7 @@ static enum graph_order choose_order(const struct report *report)
                                                   : GRAPH_BY_FLAT;
 }
 
-/* The limit of nodes. In a picture, tags count as nodes. */
+/* Returns how many nodes may stay. In a picture, tags count as nodes. */
 static size_t node_limit(const struct report *report, const struct graph *g, const struct graph_tags *tags)
 {
     size_t limit = (size_t)report->nodecount, count = 0;

@@ -156,7 +156,7 @@ int64_t node_cum(const struct node *n)
 
 /* ---- counting ------------------------------------------------------------------------------------------ */
 
-/* The counters of a node that every frame of every stack needs, side by side in memory. */
+/* The counters of a node that a walk updates at every frame. They are side by side in memory. */
 struct node_count {
     int64_t cum;
     uint32_t seen; /* index + 1 of the last sample counted */
@@ -166,7 +166,7 @@ struct node_count {
 struct node_counts {
     const struct graph *g;
     const struct walk *walk;
-    struct node_count *cum;
+    struct node_count *cums;
     int64_t *flat;
     uint64_t *inlined_bound;     /* only with only_inlined */
     int64_t *flat_div, *cum_div; /* only for means */
@@ -179,19 +179,19 @@ static int node_counts_init(struct node_counts *counts, const struct graph *g, c
     bool mean = g->options.mean, inlined = g->options.only_inlined;
     *counts = (struct node_counts){.g = g,
                                    .walk = walk,
-                                   .cum = calloc(n, sizeof *counts->cum),
+                                   .cums = calloc(n, sizeof *counts->cums),
                                    .flat = calloc(n, sizeof *counts->flat),
                                    .inlined_bound = inlined ? calloc(n, sizeof *counts->inlined_bound) : NULL,
                                    .flat_div = mean ? calloc(n, sizeof *counts->flat_div) : NULL,
                                    .cum_div = mean ? calloc(n, sizeof *counts->cum_div) : NULL};
-    bool complete = counts->cum && counts->flat && (!inlined || counts->inlined_bound) &&
+    bool complete = counts->cums && counts->flat && (!inlined || counts->inlined_bound) &&
                     (!mean || (counts->flat_div && counts->cum_div));
     return complete ? 0 : err_nomem(err);
 }
 
 static void node_counts_release(struct node_counts *counts)
 {
-    free(counts->cum);
+    free(counts->cums);
     free(counts->flat);
     free(counts->inlined_bound);
     free(counts->flat_div);
@@ -201,7 +201,8 @@ static void node_counts_release(struct node_counts *counts)
 /* The sample that is being counted. */
 struct sample_count {
     struct node_counts *counts;
-    uint32_t stamp, leaf;
+    uint32_t stamp; /* index + 1 of the sample */
+    uint32_t leaf;
     int64_t w, div;
     uint64_t size; /* |w|, at least 1 */
 };
@@ -215,7 +216,7 @@ static inline int count_node(void *ctx, uint32_t node, bool inlined, struct err 
 {
     struct sample_count *c = ctx;
     struct node_counts *counts = c->counts;
-    struct node_count *tally = &counts->cum[node];
+    struct node_count *tally = &counts->cums[node];
     (void)err;
     c->leaf = node;
     if (inlined && counts->inlined_bound)
@@ -252,7 +253,7 @@ static void add_node_counts(struct graph *g, const struct node_counts *counts)
     for (size_t i = 0; i < g->n_nodes; i++) {
         struct node *n = &g->nodes[i];
         n->flat = measure_sum(n->flat, counts->flat[i]);
-        n->cum = measure_sum(n->cum, counts->cum[i].cum);
+        n->cum = measure_sum(n->cum, counts->cums[i].cum);
         n->inlined_bound = add_sizes(n->inlined_bound, counts->inlined_bound ? counts->inlined_bound[i] : 0);
         if (g->options.mean) {
             n->flat_div = measure_sum(n->flat_div, counts->flat_div[i]);

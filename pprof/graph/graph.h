@@ -21,7 +21,7 @@
 /* No node; no edge. */
 #define GRAPH_NONE UINT32_MAX
 
-/* Strings belong to the profile. */
+/* A place. name, file and objfile are indices of the profile's strings; 0: unknown. */
 struct node_info {
     uint64_t address;
     int64_t line, column, start_line;
@@ -30,10 +30,10 @@ struct node_info {
 
 struct node {
     struct node_info info;
-    int64_t flat, flat_div, cum, cum_div;
-    uint32_t first_in, first_out; /* its edges, linked by next_in and next_out */
+    int64_t flat, flat_div, cum, cum_div; /* *_div: the divisors of means; 0: none */
+    uint32_t first_in, first_out;         /* its edges, linked by next_in and next_out; GRAPH_NONE: none */
     uint64_t inlined_bound; /* with only_inlined: an upper bound of the weight of the inlined calls into it */
-    bool kept;
+    bool kept;              /* false: hidden */
 };
 
 struct edge {
@@ -51,7 +51,8 @@ struct graph_options {
     bool objnames;      /* distinguish places of different binaries, and record start lines */
     bool drop_negative;
     bool tree; /* call tree: a node for each path to a place */
-    /* Compute edges only to find inlined calls, and only edges whose |weight| is at least min_edge_weight. */
+    /* Compute only the edges into nodes with inlined calls, and only those whose |weight| is at least
+     * min_edge_weight. */
     bool only_inlined;
     int64_t min_edge_weight;
     unsigned threads; /* 1 or 2; 0: chosen by size */
@@ -67,7 +68,7 @@ struct graph {
     uint32_t *order; /* the nodes to show */
     size_t n_order;
 
-    /* The node of each line of a location. A location without lines has one. */
+    /* The nodes of the lines of all locations. A location without lines has one node. */
     uint32_t *frames;
     uint32_t *frame_at; /* by location, n_locations + 1 items: the first index in `frames` */
 
@@ -99,8 +100,8 @@ static inline bool graph_shows(const struct graph *g, const struct node *n)
         return false;
     return !g->options.drop_negative || !(n->flat < 0 || (n->flat == 0 && n->cum < 0));
 }
-/* Keeps the nodes of `order` whose |cum| is at least the cutoff. Returns the number of nodes that it drops
- * from `order`. If it drops any, also drops all nodes outside `order`. */
+/* Keeps the nodes of `order` whose |cum| is at least the cutoff. Returns the number of nodes that it
+ * removes from `order`. If it removes any, also hides all nodes outside `order`. */
 size_t graph_keep(struct graph *g, int64_t cutoff);
 /* Keeps only the first n nodes of `order`. */
 void graph_keep_first(struct graph *g, size_t n);
@@ -112,7 +113,8 @@ void graph_prune_tree(struct graph *g);
 enum graph_order { GRAPH_BY_FLAT, GRAPH_BY_CUM, GRAPH_BY_ENTROPY };
 int graph_sort(struct graph *g, enum graph_order by, struct err *err);
 
-/* Removes the edges into shown nodes whose |weight| is below the cutoff. Returns their number. */
+/* Removes each edge into a shown node if the edge's |weight| is below the cutoff. Returns the number of
+ * removed edges. */
 size_t graph_drop_edges(struct graph *g, int64_t cutoff);
 /* Removes residual edges that other paths make redundant. */
 int graph_drop_redundant(struct graph *g, struct err *err);
@@ -131,9 +133,9 @@ int graph_edges(const struct graph *g, uint32_t node, bool in, struct graph_edge
 
 /* Adds a place's name: "0000000000401000 main.f /src/f.go:12". */
 void node_name(const struct graph *g, const struct node_info *info, struct buf *to);
-/* Compares two such names like strcmp, but avoids writing them where possible. */
+/* Compares the names of two places like strcmp, but builds the names only if necessary. */
 int node_compare_names(const struct graph *g, const struct node_info *a, const struct node_info *b);
-/* Compares all members; the last criterion of an order. */
+/* Compares all members, as the last criterion of an order. */
 int node_compare_all(const struct graph *g, const struct node_info *a, const struct node_info *b);
 
 /* Returns the value to show: the mean, if there is a divisor. */

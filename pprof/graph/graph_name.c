@@ -9,7 +9,7 @@
 struct name {
     struct str pieces[8];
     size_t n;
-    char address[24], place[48];
+    char address[24], line[48]; /* the texts of two pieces */
 };
 
 static void add_piece(struct name *name, const char *p, size_t n)
@@ -26,10 +26,10 @@ static void add_str(struct name *name, struct str s)
 /* ":12", ":12:5" */
 static void add_line(struct name *name, const struct node_info *info)
 {
-    int n = snprintf(name->place, sizeof name->place, ":%" PRId64, info->line);
+    int n = snprintf(name->line, sizeof name->line, ":%" PRId64, info->line);
     if (info->column)
-        n += snprintf(name->place + n, sizeof name->place - (size_t)n, ":%" PRId64, info->column);
-    add_piece(name, name->place, (size_t)n);
+        n += snprintf(name->line + n, sizeof name->line - (size_t)n, ":%" PRId64, info->column);
+    add_piece(name, name->line, (size_t)n);
 }
 
 static void add_objfile(struct name *name, struct str objfile)

@@ -58,8 +58,8 @@ static int add_node(struct tree_growth *t, uint64_t key, uint64_t hash, uint32_t
     return 0;
 }
 
-/* Moves *node from a caller, which may be GRAPH_NONE, to the caller's callee at a place. Makes a missing
- * callee. */
+/* *node is the caller, or GRAPH_NONE for a root. Sets *node to the caller's callee at the place. Makes the
+ * callee if it is missing. */
 static int find_node(struct tree_growth *t, uint32_t *node, uint32_t place, bool inlined, struct err *err)
 {
     uint32_t caller = *node;
@@ -168,7 +168,7 @@ static void redirect_edge(struct graph *g, struct edge *e)
     e->inlined = e->inlined && above->inlined;
 }
 
-/* A node without a value, or with a negative one, stays in the tree but is never shown. */
+/* A node that graph_shows refuses stays in the tree, but is never shown. */
 void graph_prune_tree(struct graph *g)
 {
     for (size_t i = 0; i < g->n_nodes; i++)

@@ -11,7 +11,7 @@
 
 #include "pprof/graph/graph.h"
 
-/* Marks a location with several values: a run. The other bits are the run's index. */
+/* Marks a location with several values: a run. The other bits are the run's index in `runs`. */
 #define WALK_RUN (UINT32_C(1) << 31)
 /* No value. */
 #define WALK_NONE (WALK_RUN - 1)
@@ -23,7 +23,8 @@ struct walk {
     uint32_t *runs;   /* of each run: the number of values, then the values, the outermost first */
 };
 
-/* `values` has the value of each node; NULL: the node's index. Call walk_release even after a failure. */
+/* `values` has the value of each node; NULL: the value of a node is its index. Call walk_release even after a
+ * failure. */
 int walk_init(struct walk *w, const struct graph *g, const uint32_t *values, struct err *err);
 void walk_release(struct walk *w);
 

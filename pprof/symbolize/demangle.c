@@ -316,9 +316,9 @@ static size_t hash_end(struct str s, size_t at)
     return end > at + 1 && end < s.n && s.p[end] == ']' ? end + 1 : at;
 }
 
-/* Removes the hashes of crates. Unless `generics`, also removes generic arguments but keeps their brackets.
- * Keeps brackets around a type. */
-static void shorten_rust(struct str s, bool generics, struct buf *to)
+/* Removes the hashes of crates. Unless `keep_generics`, also removes generic arguments but keeps their
+ * brackets. Keeps brackets around a type. */
+static void shorten_rust(struct str s, bool keep_generics, struct buf *to)
 {
     for (size_t i = 0; i < s.n; i++) {
         size_t end = hash_end(s, i);
@@ -329,10 +329,10 @@ static void shorten_rust(struct str s, bool generics, struct buf *to)
         } else if (begins_at(s, i, "->")) {
             buf_adds(to, "->");
             i++;
-        } else if (arguments && !generics && (end = angle_end(s, i)) != NONE) {
+        } else if (arguments && !keep_generics && (end = angle_end(s, i)) != NONE) {
             buf_adds(to, "<>");
             i = end - 1;
-        } else if (arguments && !generics) {
+        } else if (arguments && !keep_generics) {
             buf_add(to, s.p + i, s.n - i);
             return;
         } else {

@@ -174,9 +174,9 @@ static void read_sections(struct reader *r, const unsigned char *header, struct 
     unsigned char *table = read_block(r, read_word(r, header, 40, 32), n * size, 65535 * sizeof(Elf64_Shdr));
     if (!table)
         return;
-    const unsigned char *of_names = table + names_at * size;
-    uint64_t n_names = read_word(r, of_names, 32, 20);
-    unsigned char *names = read_block(r, read_word(r, of_names, 24, 16), n_names, NAMES_MAX);
+    const unsigned char *names_section = table + names_at * size;
+    uint64_t n_names = read_word(r, names_section, 32, 20);
+    unsigned char *names = read_block(r, read_word(r, names_section, 24, 16), n_names, NAMES_MAX);
     bool has_text = false;
     for (size_t i = 0; i < n; i++) {
         const unsigned char *s = table + i * size;
@@ -297,16 +297,16 @@ static bool is_mapped_from(const struct elf_segment *s, const struct profile_map
 }
 
 /* Finds the only segment that may belong to the mapping; if several may, the only one that has the address.
- * Returns false if there is none. For a file without segments, returns true and sets *ret to NULL. */
+ * Returns false if there is none. If the file has no segments to load, returns true and sets *ret to NULL. */
 static bool find_segment(const struct elf *e, const struct profile_mapping *m, uint64_t address,
                          const struct elf_segment **ret)
 {
     const struct elf_segment *only = NULL, *at = NULL;
     uint64_t offset = address - m->start + m->offset;
-    size_t n = 0, n_at = 0, loads = 0;
+    size_t n = 0, n_at = 0, n_loads = 0;
     for (size_t i = 0; i < e->n; i++) {
         const struct elf_segment *s = &e->segments[i];
-        loads += s->load;
+        n_loads += s->load;
         if (!is_mapped_from(s, m))
             continue;
         only = s;
@@ -317,7 +317,7 @@ static bool find_segment(const struct elf *e, const struct profile_mapping *m, u
         }
     }
     *ret = n == 1 ? only : at;
-    return loads == 0 || n == 1 || n_at == 1;
+    return n_loads == 0 || n == 1 || n_at == 1;
 }
 
 int elf_base(const struct elf *e, const struct profile_mapping *m, uint64_t address, uint64_t *ret,

@@ -10,7 +10,7 @@
 #include "pprof/symbolize/symbols.h"
 #include "base/banned.h"
 
-/* The most output of c++filt for all names, because a short mangled name can have a long result. */
+/* Limits the output of c++filt on all names, because a short mangled name can have a long result. */
 #define OUTPUT_MAX ((size_t)256 << 20)
 #define NAME_MAX_BYTES ((size_t)64 << 20)
 

@@ -19,14 +19,14 @@
  * binary and of the input adds to the memory, and the largest size so far adds to the time. The limit of the
  * output grows like the limit of the memory.
  */
-#define TOOL_TIMEOUT_MS (INT64_C(15) * 60 * 1000)
-#define TOOL_MEMORY (UINT64_C(512) << 20)
-#define TOOL_MEMORY_PER_BYTE 16
-#define TOOL_MEMORY_MAX (UINT64_C(8) << 30)
-#define TOOL_CPU_MS INT64_C(30000)
-#define TOOL_CPU_MS_PER_MB 1000
-#define TOOL_OUTPUT (UINT64_C(64) << 20)
-#define TOOL_OUTPUT_PER_BYTE 16
+#define PROGRAM_TIMEOUT_MS (INT64_C(15) * 60 * 1000)
+#define PROGRAM_MEMORY (UINT64_C(512) << 20)
+#define PROGRAM_MEMORY_PER_BYTE 16
+#define PROGRAM_MEMORY_MAX (UINT64_C(8) << 30)
+#define PROGRAM_CPU_MS INT64_C(30000)
+#define PROGRAM_CPU_MS_PER_MB 1000
+#define PROGRAM_OUTPUT (UINT64_C(64) << 20)
+#define PROGRAM_OUTPUT_PER_BYTE 16
 
 static const char *const program_names[] = {[SYMBOLIZE_ADDR2LINE] = "addr2line",
                                             [SYMBOLIZE_NM] = "nm",
@@ -104,21 +104,21 @@ static int64_t children_cpu_ms(void)
            (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1000;
 }
 
-/* The limits of the next program. `max_output`: the most bytes of output in any case. cpu_ms is 0 or less if
- * no time is left. */
+/* Computes the limits of the next program, and updates p->largest_bytes. The output is limited to max_output
+ * bytes or less. cpu_ms is 0 or less if no time is left. */
 static struct proc_limits limits_for(struct programs *p, const char *file, struct str input,
                                      size_t max_output)
 {
     uint64_t size = file ? file_bytes_on_disk(file) : 0;
-    uint64_t bytes = min_u64(size + input.n, TOOL_MEMORY_MAX);
-    p->largest = bytes > p->largest ? bytes : p->largest;
-    uint64_t ms =
-        min_u64((uint64_t)TOOL_CPU_MS + p->largest / 1000000 * TOOL_CPU_MS_PER_MB, (uint64_t)TOOL_TIMEOUT_MS);
+    uint64_t bytes = min_u64(size + input.n, PROGRAM_MEMORY_MAX);
+    p->largest_bytes = bytes > p->largest_bytes ? bytes : p->largest_bytes;
+    uint64_t ms = min_u64((uint64_t)PROGRAM_CPU_MS + p->largest_bytes / 1000000 * PROGRAM_CPU_MS_PER_MB,
+                          (uint64_t)PROGRAM_TIMEOUT_MS);
     return (struct proc_limits){
-        .timeout_ms = TOOL_TIMEOUT_MS,
+        .timeout_ms = PROGRAM_TIMEOUT_MS,
         .cancel_fd = p->cancel_fd,
-        .max_output = (size_t)min_u64(max_output, TOOL_OUTPUT + bytes * TOOL_OUTPUT_PER_BYTE),
-        .memory = min_u64(TOOL_MEMORY + bytes * TOOL_MEMORY_PER_BYTE, TOOL_MEMORY_MAX),
+        .max_output = (size_t)min_u64(max_output, PROGRAM_OUTPUT + bytes * PROGRAM_OUTPUT_PER_BYTE),
+        .memory = min_u64(PROGRAM_MEMORY + bytes * PROGRAM_MEMORY_PER_BYTE, PROGRAM_MEMORY_MAX),
         .cpu_ms = (int64_t)ms - p->spent_ms};
 }
 

@@ -18,21 +18,21 @@ enum symbolize_program {
     SYMBOLIZE_CXXFILT_P, /* `c++filt -p`: the same, without parameters */
 };
 
-/* A program to run, on a file (NULL: none) and with that input. */
+/* A program to run. */
 struct symbolize_call {
     enum symbolize_program program;
-    const char *file;
+    const char *file; /* its operand; NULL: none */
     struct str input;
 };
 
 /*
- * Runs the program, and appends its output to an empty buffer. Returns 0 for any exit code, but a failed nm
- * gives no output. ERR_NOT_FOUND: the program is missing. ERR_CANCELLED: the user cancelled. Other errors: no
- * usable output.
+ * Runs the program, and writes its output to *ret, an empty buffer. Returns 0 for any exit code, but a failed
+ * nm gives no output. ERR_NOT_FOUND: the program is missing. ERR_CANCELLED: the user cancelled. Other errors:
+ * no usable output.
  */
 typedef int symbolize_run_fn(void *ctx, const struct symbolize_call *call, struct buf *ret, struct err *err);
-/* Asks the server that sent a profile for names. `source` is the profile's URL, `addresses` is `0x…+0x…`. */
-typedef int symbolize_post_fn(void *ctx, const char *source, struct str addresses, struct buf *ret,
+/* Asks the server that sent a profile for names. `url` is the profile's URL, `addresses` is `0x…+0x…`. */
+typedef int symbolize_post_fn(void *ctx, const char *url, struct str addresses, struct buf *ret,
                               struct err *err);
 /* Receives a message for the user: one line without a line end. */
 typedef void symbolize_say_fn(void *ctx, const char *line);
@@ -44,10 +44,10 @@ struct symbolize_tools {
     void *ctx;
 };
 
-/* The server that sent a mapping. `key` is the mapping's build ID, else its file, else the URL `source`. */
+/* The server that sent a mapping. `key` is the mapping's build ID, else its file, else the URL. */
 struct symbolize_source {
-    char *key, *source;
-    uint64_t start;
+    char *key, *url; /* url: of the profile */
+    uint64_t start;  /* of the mapping in the server's profile */
 };
 /* A list of servers. A zeroed list is empty. */
 struct symbolize_sources {
@@ -65,7 +65,7 @@ int symbolize_sources_move(struct symbolize_sources *to, struct symbolize_source
 int symbolize_locate(struct profile *p, const char *search_path, symbolize_say_fn *say, void *ctx,
                      struct err *err);
 
-/* Records that URL as the source of the profile's mappings. A mapping without build ID and file gets the URL
+/* Records `url` as the source of the profile's mappings. A mapping without build ID and file gets the URL
  * as its file; symbolize_remove_urls removes it. */
 int symbolize_collect(struct profile *p, const char *url, struct symbolize_sources *to, struct err *err);
 /* Removes the file of each mapping whose file is a URL and that has no build ID. */
@@ -89,8 +89,8 @@ struct programs {
 
     /* Set by programs_run. */
     int cancel_fd;
-    int64_t spent_ms; /* processor time of all programs so far */
-    uint64_t largest; /* the largest sum of the bytes of a binary and of its input so far */
+    int64_t spent_ms;       /* processor time of all programs so far */
+    uint64_t largest_bytes; /* bytes of the largest binary so far, its input included */
 };
 
 /* Runs a program; a symbolize_run_fn. ctx is a struct programs. */

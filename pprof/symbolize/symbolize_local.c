@@ -41,7 +41,7 @@ static int set_file(struct search *s, const char *path)
 }
 
 /* Sets the mapping's file to that path if the file matches. Returns 1, 0 if it does not match, -1 with an
- * error. */
+ * error. The other functions try_* return the same. */
 static int try_path(struct search *s, const char *path)
 {
     struct elf e;
@@ -302,8 +302,8 @@ static void report_failure(const struct lookup *l, const struct profile_mapping 
     symbolize_say(l->tools, "Local symbolization failed for %s: %s", binary_name(l->profile, m, name), why);
 }
 
-/* Runs a program. Only a cancellation and a lack of memory are errors; any other failure means no names, with
- * the reason in *ret_why. */
+/* Runs a program. Fails only if the user cancelled or memory is exhausted. After any other failure, returns 0
+ * without output, and with the reason in *ret_why. */
 static int run_program(struct lookup *l, const struct symbolize_call *call, struct buf *ret,
                        struct err *ret_why)
 {
@@ -371,17 +371,17 @@ static int name_locations(struct lookup *l, const struct binary *b)
 /* ---- mappings ------------------------------------------------------------------------------------------ */
 
 /* Mappings of the kernel, of drivers, and of URLs have no file. */
-static bool has_no_file(struct str file, bool build_id)
+static bool has_no_file(struct str file, bool has_build_id)
 {
     struct str base = path_base(file);
     return str_begins(base, "[") || str_begins(base, "linux-vdso") || str_begins(file, "/dev/dri/") ||
            str_begins(file, "/memfd:") || str_is(file, "//anon") ||
-           (!build_id && (str_begins(file, "http://") || str_begins(file, "https://") ||
-                          str_begins(file, "https+insecure://")));
+           (!has_build_id && (str_begins(file, "http://") || str_begins(file, "https://") ||
+                              str_begins(file, "https+insecure://")));
 }
 
 /* The mapping's first location, which shows where the file was mapped; or NULL. */
-static const struct profile_location *first_place(const struct lookup *l, uint32_t mapping)
+static const struct profile_location *first_location(const struct lookup *l, uint32_t mapping)
 {
     const struct mapped_locations *m = l->locations;
     return m->first[mapping] < m->first[mapping + 1] ? &l->profile->locations[m->items[m->first[mapping]]]
@@ -418,7 +418,7 @@ static int name_mapping(struct lookup *l, uint32_t mapping, bool *ret_missing)
     const struct profile_location *first;
     struct str file = profile_str(p, m->file);
     if ((!l->mode->force && (m->has_functions || m->has_filenames || m->has_line_numbers)) ||
-        !(first = first_place(l, mapping)))
+        !(first = first_location(l, mapping)))
         return 0;
     if (file.n == 0 && mapping == 0) {
         symbolize_say(l->tools, "Main binary filename not available.");

@@ -6,7 +6,9 @@
 
 /* The parsed value of -symbolize. */
 struct symbolize_mode {
-    bool none, local, remote, fast, force;
+    bool none, local, remote;
+    bool fast;  /* without addr2line */
+    bool force; /* also look up names that the profile has */
     enum demangle { DEMANGLE_SIMPLE, DEMANGLE_TEMPLATES, DEMANGLE_FULL, DEMANGLE_NONE } demangle;
 };
 
@@ -80,7 +82,7 @@ void nm_release(struct nm *nm);
 /* Returns the symbol at an address, or NULL. */
 const struct nm_symbol *nm_find(const struct nm *nm, uint64_t address);
 
-/* One name in a symbol server's response. */
+/* One name in a symbol server's answer. */
 struct symbolz {
     uint64_t address;
     struct str name;
@@ -92,8 +94,8 @@ int symbolz_next(struct str *rest, struct symbolz *ret, struct err *err);
 
 /* Returns whether c++filt should demangle the name. *ret is the part to pass (macOS adds a `_` in front). */
 bool demangle_wanted(struct str name, struct str *ret);
-/* Appends c++filt's output on a name, changed to upstream's form, to the buffer. The output must be of
- * c++filt for DEMANGLE_FULL, and of c++filt -p otherwise. */
+/* Appends `text`, which c++filt wrote for the mangled name, to the buffer in upstream's form. The text must
+ * come from c++filt for DEMANGLE_FULL, and from c++filt -p otherwise. */
 void demangle_shorten(struct str mangled, struct str text, enum demangle mode, struct buf *to);
 
 /* ---- binaries ------------------------------------------------------------------------------------------ */
@@ -110,17 +112,18 @@ struct elf {
     const struct elf_segment *text; /* the segment with .text; NULL: none */
     char build_id[2 * 64 + 1];      /* hexadecimal; empty: none */
 };
-/* Reads a file. ERR_FAILED if it is no ELF file. */
+/* Reads a file. ERR_FAILED if it is no valid ELF file. */
 int elf_read(int fd, struct elf *ret, struct err *err);
 void elf_release(struct elf *e);
 
 /* elf_base computes the difference between addresses of a mapping and of its file. elf_check_base checks
- * whether that is possible. */
+ * whether this is possible for the segment with .text. */
 int elf_check_base(const struct elf *e, const struct profile_mapping *m, struct err *err);
 int elf_base(const struct elf *e, const struct profile_mapping *m, uint64_t address, uint64_t *ret,
              struct err *err);
 
-/* Opens a mapping's file if it is a regular file, and reads it with elf_read. */
+/* Opens a mapping's file if it is a regular file, reads it with elf_read, and checks it with
+ * elf_check_base. */
 int binary_read(const char *path, const struct profile_mapping *m, struct elf *ret, struct err *err);
 
 #endif

@@ -12,7 +12,7 @@
 #include "pprof/symbolize/symbols.h"
 #include "base/banned.h"
 
-/* The limit of a response: ANSWER_BASE bytes, and ANSWER_PER_ADDRESS more for each requested address, but at
+/* The limit of an answer: ANSWER_BASE bytes, and ANSWER_PER_ADDRESS more for each requested address, but at
  * most ANSWER_MAX. */
 #define ANSWER_BASE ((size_t)1 << 20)
 #define ANSWER_PER_ADDRESS 4096
@@ -25,7 +25,7 @@ void symbolize_sources_release(struct symbolize_sources *s)
 {
     for (size_t i = 0; i < s->n; i++) {
         free(s->items[i].key);
-        free(s->items[i].source);
+        free(s->items[i].url);
     }
     free(s->items);
     *s = (struct symbolize_sources){0};
@@ -42,15 +42,15 @@ int symbolize_sources_move(struct symbolize_sources *to, struct symbolize_source
     return 0;
 }
 
-static int add_source(struct symbolize_sources *to, struct str key, const char *source, uint64_t start,
+static int add_source(struct symbolize_sources *to, struct str key, const char *url, uint64_t start,
                       struct err *err)
 {
     if (array_reserve((void **)&to->items, &to->cap, to->n + 1, sizeof *to->items, err) < 0)
         return -1;
-    struct symbolize_source s = {strndup(key.p, key.n), strdup(source), start};
-    if (!s.key || !s.source) {
+    struct symbolize_source s = {strndup(key.p, key.n), strdup(url), start};
+    if (!s.key || !s.url) {
         free(s.key);
-        free(s.source);
+        free(s.url);
         return err_nomem(err);
     }
     to->items[to->n++] = s;
@@ -103,7 +103,7 @@ static const struct symbolize_source *source_of(const struct profile *p, const s
     return NULL;
 }
 
-/* ---- response ------------------------------------------------------------------------------------------ */
+/* ---- answer -------------------------------------------------------------------------------------------- */
 
 static bool is_blank(char c)
 {
@@ -171,16 +171,16 @@ int symbolz_next(struct str *rest, struct symbolz *ret, struct err *err)
 
 /* ---- a mapping ----------------------------------------------------------------------------------------- */
 
-/* An address of a mapping, with the last name that the response has for it. The response may also name other
+/* An address of a mapping, with the last name that the answer has for it. The answer may also name other
  * addresses. */
 struct address_name {
     uint64_t address;
-    size_t order; /* the number of its name in the response, from 1; 0: none */
+    size_t order; /* the number of its name in the answer, from 1; 0: no name */
     struct str name;
     uint32_t function;
 };
-/* The addresses of a mapping, sorted. */
-struct answer_names {
+/* The addresses of a mapping, sorted, and their names. */
+struct address_names {
     struct address_name *items;
     size_t n;
 };
@@ -194,16 +194,16 @@ static bool shift_address(uint64_t address, uint64_t offset, uint64_t *ret)
 }
 
 /* The indices of one mapping's locations. */
-struct places {
+struct location_list {
     const uint32_t *items;
     size_t n;
 };
 
-static int write_query(const struct profile *p, struct places places, uint64_t offset, struct buf *to,
-                       struct err *err)
+static int write_query(const struct profile *p, struct location_list locations, uint64_t offset,
+                       struct buf *to, struct err *err)
 {
-    for (size_t i = 0; i < places.n; i++) {
-        const struct profile_location *l = &p->locations[places.items[i]];
+    for (size_t i = 0; i < locations.n; i++) {
+        const struct profile_location *l = &p->locations[locations.items[i]];
         uint64_t address;
         if (!l->address || l->n_lines)
             continue;
@@ -228,29 +228,29 @@ static int compare_orders(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-static int list_addresses(const struct profile *p, struct places places, struct answer_names *n,
+static int list_addresses(const struct profile *p, struct location_list locations, struct address_names *n,
                           struct err *err)
 {
-    n->items = calloc(places.n + 1, sizeof *n->items);
+    n->items = calloc(locations.n + 1, sizeof *n->items);
     if (!n->items)
         return err_nomem(err);
-    for (size_t i = 0; i < places.n; i++)
-        n->items[i].address = p->locations[places.items[i]].address;
-    qsort(n->items, places.n, sizeof *n->items, compare_addresses);
-    for (size_t i = 0; i < places.n; i++)
+    for (size_t i = 0; i < locations.n; i++)
+        n->items[i].address = p->locations[locations.items[i]].address;
+    qsort(n->items, locations.n, sizeof *n->items, compare_addresses);
+    for (size_t i = 0; i < locations.n; i++)
         if (n->n == 0 || n->items[n->n - 1].address != n->items[i].address)
             n->items[n->n++] = n->items[i];
     return 0;
 }
 
-static struct address_name *find_address(const struct answer_names *n, uint64_t address)
+static struct address_name *find_address(const struct address_names *n, uint64_t address)
 {
     struct address_name key = {.address = address};
     return bsearch(&key, n->items, n->n, sizeof *n->items, compare_addresses);
 }
 
-/* Makes functions from the names, in the order of the response. */
-static int make_functions(struct profile *p, struct answer_names *n, struct err *err)
+/* Makes functions from the names, in the order of the answer. */
+static int make_functions(struct profile *p, struct address_names *n, struct err *err)
 {
     int rc = 0;
     struct function_table functions;
@@ -271,8 +271,8 @@ static int make_functions(struct profile *p, struct answer_names *n, struct err 
     return rc;
 }
 
-/* Reads the names of the addresses from the response. The names point into it. */
-static int read_answer(struct profile *p, struct str answer, uint64_t offset, struct answer_names *n,
+/* Reads the names of the addresses from the answer. The names point into the answer. */
+static int read_answer(struct profile *p, struct str answer, uint64_t offset, struct address_names *n,
                        struct err *err)
 {
     struct symbolz s;
@@ -293,13 +293,14 @@ static int read_answer(struct profile *p, struct str answer, uint64_t offset, st
     return more < 0 ? -1 : make_functions(p, n, err);
 }
 
-static int name_places(struct profile *p, struct places places, const struct answer_names *n, struct err *err)
+static int name_locations(struct profile *p, struct location_list locations, const struct address_names *n,
+                          struct err *err)
 {
-    for (size_t i = 0; i < places.n; i++) {
-        const struct address_name *named = find_address(n, p->locations[places.items[i]].address);
+    for (size_t i = 0; i < locations.n; i++) {
+        const struct address_name *named = find_address(n, p->locations[locations.items[i]].address);
         bool has_name = named && named->order;
         struct profile_line line = {.function = has_name ? named->function : 0};
-        if (has_name && profile_set_lines(p, places.items[i], &line, 1, err) < 0)
+        if (has_name && profile_set_lines(p, locations.items[i], &line, 1, err) < 0)
             return -1;
     }
     return 0;
@@ -310,20 +311,21 @@ static int request_names(const struct symbolize_inputs *s, uint32_t mapping,
 {
     struct profile *p = s->profile;
     const struct mapped_locations *m = s->locations;
-    struct places places = {m->items + m->first[mapping], m->first[mapping + 1] - m->first[mapping]};
-    struct answer_names names = {0};
-    if (list_addresses(p, places, &names, err) < 0)
+    struct location_list locations = {m->items + m->first[mapping],
+                                      m->first[mapping + 1] - m->first[mapping]};
+    struct address_names names = {0};
+    if (list_addresses(p, locations, &names, err) < 0)
         return -1;
     size_t most = ANSWER_BASE + names.n * (size_t)ANSWER_PER_ADDRESS;
     struct buf query = BUF_INIT(QUERY_MAX), answer = BUF_INIT(most < ANSWER_MAX ? most : ANSWER_MAX);
     uint64_t offset = source->start - p->mappings[mapping].start;
-    int rc = write_query(p, places, offset, &query, err);
+    int rc = write_query(p, locations, offset, &query, err);
     if (rc == 0 && query.len) {
-        rc = s->tools->post(s->tools->ctx, source->source, (struct str){query.data, query.len}, &answer, err);
+        rc = s->tools->post(s->tools->ctx, source->url, (struct str){query.data, query.len}, &answer, err);
         if (rc == 0)
             rc = read_answer(p, (struct str){buf_str(&answer), answer.len}, offset, &names, err);
         if (rc == 0)
-            rc = name_places(p, places, &names, err);
+            rc = name_locations(p, locations, &names, err);
     }
     free(names.items);
     buf_release(&query);
