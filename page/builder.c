@@ -50,8 +50,8 @@ static int count_bytes(void *ctx, const void *p, size_t n, struct err *err)
     return check->n > check->most ? err_set(err, ERR_FAILED, "larger") : 0;
 }
 
-/* Whether a profile that could not be read is too large. Called only after a failure, because it inflates the
- * profile. */
+/* Returns whether a profile that could not be read is too large. Call this only after a failure, because it
+ * inflates the profile. */
 static bool is_too_large(const struct page_builder *builder, const struct buf *bytes)
 {
     struct size_check check = {.n = 0, .most = builder->limits->profile};
@@ -151,7 +151,8 @@ int page_builder_draw(struct page_builder *builder, const struct page_file *file
 
 /* ---- the end ------------------------------------------------------------------------------------------- */
 
-/* The sentences of the manifest, or new ones. The caller frees *ret. */
+/* Lists the sentences of the manifest's summary; without a summary, those of the builder's findings. The
+ * caller frees *ret. */
 static int list_sentences(struct page_builder *builder, struct page_sentence **ret, size_t *ret_n,
                           struct err *err)
 {
@@ -179,15 +180,15 @@ static int list_sentences(struct page_builder *builder, struct page_sentence **r
 int page_builder_finish(struct page_builder *builder, struct page_bundle *bundle, struct err *err)
 {
     struct page_sentence *sentences = NULL;
-    struct page_group *groups = NULL;
+    struct page_named_fleet *fleets = NULL;
     struct buf manifest = BUF_INIT(BUNDLE_MAX_MANIFEST);
     int rc = builder->has_summary ? 0 : findings_finish(&builder->findings, err);
     if (rc == 0)
         rc = list_sentences(builder, &sentences, &bundle->n_summary, err);
     if (rc == 0)
-        rc = page_builder_compare_groups(builder, &groups, &bundle->n_groups, err);
+        rc = page_builder_list_fleets(builder, &fleets, &bundle->n_fleets, err);
     bundle->summary = sentences;
-    bundle->groups = groups;
+    bundle->fleets = fleets;
     bundle->tool = "profgrab " PROFGRAB_VERSION;
     if (rc == 0 && builder->manifest &&
         (rc = manifest_print_for_page(builder->manifest, &manifest, err)) == 0) {
@@ -198,7 +199,7 @@ int page_builder_finish(struct page_builder *builder, struct page_bundle *bundle
     if (rc == 0)
         rc = page_writer_finish(builder->page, bundle, err);
     free(sentences);
-    free(groups);
+    free(fleets);
     buf_release(&manifest);
     return rc;
 }

@@ -20,7 +20,7 @@ extern const struct page_limits page_limits_capture, page_limits_on_request;
 /* The ways to draw a file. */
 enum { PAGE_AS_PROFILE = 1, PAGE_AS_DUMP = 2 };
 
-/* A file that may be drawn. The manifest owns the texts. */
+/* A file that may be drawn. The manifest owns the texts, except `title`, which the builder frees. */
 struct page_file {
     char *title;
     struct page_entry entry;
@@ -116,8 +116,8 @@ int page_builder_compare_store(struct page_builder *builder, const struct page_f
 /* Draws all other comparisons, and adds their findings. */
 int page_builder_compare_finish(struct page_builder *builder, struct err *err);
 
-/* Lists the groups of hosts for the page. The caller frees *ret. */
-int page_builder_compare_groups(const struct page_builder *builder, struct page_group **ret, size_t *ret_n,
-                                struct err *err);
+/* Lists the fleets that have enough hosts for the page. The caller frees *ret. */
+int page_builder_list_fleets(const struct page_builder *builder, struct page_named_fleet **ret, size_t *ret_n,
+                             struct err *err);
 
 #endif

@@ -46,27 +46,29 @@ static int draw_member(void *ctx, const struct bundle_member *member, struct buf
     return rc;
 }
 
-static int read_manifest(const char *path, struct age_identities *by, struct manifest **ret, struct err *err)
+static int read_manifest(const char *path, struct age_identities *identities, struct manifest **ret,
+                         struct err *err)
 {
     char *text = NULL;
-    if (bundle_read_manifest(path, by, &text, err) < 0)
+    if (bundle_read_manifest(path, identities, &text, err) < 0)
         return -1;
     int rc = manifest_read(text, strlen(text), ret, err);
     free(text);
     return rc;
 }
 
-int page_build_bundle(const char *path, struct age_identities *by, const struct page_output *to,
+int page_build_bundle(const char *path, struct age_identities *identities, const struct page_output *to,
                       struct err *err)
 {
     struct page_builder builder = {0};
     struct manifest *manifest = NULL;
-    if (read_manifest(path, by, &manifest, err) < 0)
+    if (read_manifest(path, identities, &manifest, err) < 0)
         return -1;
     int rc = page_builder_init(&builder, &page_limits_on_request, manifest, to, err);
     page_builder_apply_progress(&builder, to->progress);
     if (rc == 0)
-        rc = bundle_visit(path, by, &(struct bundle_visitor){wants_member, draw_member, &builder}, err);
+        rc = bundle_visit(path, identities, &(struct bundle_visitor){wants_member, draw_member, &builder},
+                          err);
     if (rc == 0)
         rc = page_builder_finish_bundle(&builder, err);
     page_builder_release(&builder);
@@ -140,7 +142,7 @@ static int set_summary(struct manifest *manifest, const struct findings *finding
     return manifest_set_summary(manifest, sentences, findings->n, err);
 }
 
-static int make_summary(const char *path, struct age_identities *by, struct page_progress *progress,
+static int make_summary(const char *path, struct age_identities *identities, struct page_progress *progress,
                         struct manifest *manifest, struct err *err)
 {
     struct page_builder builder = {0};
@@ -148,7 +150,8 @@ static int make_summary(const char *path, struct age_identities *by, struct page
                                &(struct page_output){.sink = discard_bytes, .ctx = NULL}, err);
     page_builder_apply_progress(&builder, progress);
     if (rc == 0)
-        rc = bundle_visit(path, by, &(struct bundle_visitor){wants_member, draw_member, &builder}, err);
+        rc = bundle_visit(path, identities, &(struct bundle_visitor){wants_member, draw_member, &builder},
+                          err);
     if (rc == 0)
         rc = page_builder_compare_finish(&builder, err);
     if (rc == 0)
@@ -159,14 +162,14 @@ static int make_summary(const char *path, struct age_identities *by, struct page
     return rc;
 }
 
-int page_read_manifest(const char *path, struct age_identities *by, struct page_progress *progress,
+int page_read_manifest(const char *path, struct age_identities *identities, struct page_progress *progress,
                        char **ret, struct err *err)
 {
     struct manifest *manifest = NULL;
     struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
-    if (read_manifest(path, by, &manifest, err) < 0)
+    if (read_manifest(path, identities, &manifest, err) < 0)
         return -1;
-    int rc = manifest->n_summary > 0 ? 0 : make_summary(path, by, progress, manifest, err);
+    int rc = manifest->n_summary > 0 ? 0 : make_summary(path, identities, progress, manifest, err);
     if (rc == 0)
         rc = manifest_print(manifest, &text, err);
     if (rc == 0)

@@ -244,18 +244,18 @@ int page_builder_compare_finish(struct page_builder *builder, struct err *err)
     return 0;
 }
 
-int page_builder_compare_groups(const struct page_builder *builder, struct page_group **ret, size_t *ret_n,
-                                struct err *err)
+int page_builder_list_fleets(const struct page_builder *builder, struct page_named_fleet **ret, size_t *ret_n,
+                             struct err *err)
 {
     const struct page_comparisons *c = builder->comparisons;
-    struct page_group *groups = calloc(c->n_fleets + 1, sizeof *groups);
+    struct page_named_fleet *fleets = calloc(c->n_fleets + 1, sizeof *fleets);
     size_t n = 0;
-    if (!groups)
+    if (!fleets)
         return err_nomem(err);
     for (size_t i = 0; i < c->n_fleets; i++)
         if (c->fleets[i].hosts.n >= FLEET_MIN_HOSTS)
-            groups[n++] = (struct page_group){c->fleets[i].service, &c->fleets[i].hosts};
-    *ret = groups;
+            fleets[n++] = (struct page_named_fleet){c->fleets[i].service, &c->fleets[i].hosts};
+    *ret = fleets;
     *ret_n = n;
     return 0;
 }

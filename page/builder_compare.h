@@ -35,7 +35,7 @@ struct page_process {
 /* Hosts of one service. */
 struct page_fleet {
     const char *service;
-    json_t *planned; /* the hosts' names, as keys */
+    json_t *planned; /* an object whose keys are the names of the hosts */
     struct fleet hosts;
 };
 
@@ -59,6 +59,7 @@ int page_comparisons_find_number(struct page_comparisons *comparisons, const str
 
 /* ---- builder_fleet.c ----------------------------------------------------------------------------------- */
 
+/* Adds a file to the fleet of its service. The first file creates the fleet. */
 int page_fleet_plan(struct page_comparisons *comparisons, struct page_file *file, struct err *err);
 /* Adds a profile as it was read, or a growth, to the figures of its host. */
 int page_fleet_add(struct page_builder *builder, const struct page_file *file, const struct profile *profile,
@@ -68,6 +69,8 @@ int page_fleet_finish(struct page_builder *builder, struct page_fleet *fleet, st
 
 /* ---- builder_pairs.c ----------------------------------------------------------------------------------- */
 
+/* Adds a snapshot to the process that it shows. The first snapshot creates the process. Does nothing for
+ * other files. */
 int page_process_plan(struct page_builder *builder, struct page_file *file, struct err *err);
 /* Draws the pairs of the process, once. */
 int page_process_draw(struct page_builder *builder, struct page_process *process, struct err *err);

@@ -47,7 +47,6 @@ int page_fleet_add(struct page_builder *builder, const struct page_file *file, c
                      err);
 }
 
-/* A fleet with baseline hosts gets no findings, because its hosts are compared as two sides instead. */
 static bool has_baseline(const struct page_fleet *fleet)
 {
     for (size_t i = 0; i < fleet->hosts.n; i++)
@@ -63,6 +62,7 @@ int page_fleet_finish(struct page_builder *builder, struct page_fleet *fleet, st
         return 0;
     if (fleet_compare(&fleet->hosts, err) < 0)
         return -1;
+    /* A fleet with baseline hosts gets no findings, because its hosts are compared as two sides instead. */
     return builder->has_summary || has_baseline(fleet)
                ? 0
                : findings_add_fleet(&builder->findings, &fleet->hosts, &subject, err);

@@ -21,7 +21,7 @@ struct item_list {
     bool is_baseline;
 };
 
-/* Whether the list has the goroutines as a text, which has more detail than their profile. */
+/* Returns whether the list has the goroutines as a text, which has more detail than their profile. */
 static bool has_goroutine_text(const struct item_list *list)
 {
     for (size_t i = 0; i < list->n; i++) {
@@ -36,15 +36,15 @@ static bool has_goroutine_text(const struct item_list *list)
 static void choose_form(struct page_file *file, const struct manifest_item *item,
                         const struct item_list *list)
 {
-    bool goroutines = is_kind(item, "goroutines");
+    bool is_goroutines = is_kind(item, "goroutines");
     if (item->status != MANIFEST_OK) {
         file->why =
             item->status == MANIFEST_DAMAGED ? "it did not pass its checks" : "it was not fetched completely";
         return;
     }
     if (item->has_profile)
-        file->draw_as = PAGE_AS_PROFILE | (goroutines && !has_goroutine_text(list) ? PAGE_AS_DUMP : 0);
-    else if (goroutines && text_ends_in(item->file, ".txt"))
+        file->draw_as = PAGE_AS_PROFILE | (is_goroutines && !has_goroutine_text(list) ? PAGE_AS_DUMP : 0);
+    else if (is_goroutines && text_ends_in(item->file, ".txt"))
         file->draw_as = PAGE_AS_DUMP;
     else if (is_kind(item, "text")) {
         file->draw_as = PAGE_AS_DUMP;
@@ -52,7 +52,7 @@ static void choose_form(struct page_file *file, const struct manifest_item *item
     }
 }
 
-/* "file-03 gitaly cpu"; the path of a local file. */
+/* Returns a title such as "file-03 gitaly cpu", or the path of a local file, as a new string. */
 static char *make_title(const struct manifest_item *item, const char *host, const char *service)
 {
     char *title = NULL;

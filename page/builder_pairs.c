@@ -44,8 +44,8 @@ static int add_pair(struct page_process *process, const struct page_file *file, 
 int page_process_plan(struct page_builder *builder, struct page_file *file, struct err *err)
 {
     struct page_comparisons *c = builder->comparisons;
-    bool profile = (file->draw_as & PAGE_AS_PROFILE) && file->entry.kind;
-    if (!profile || file->pair < 1 || file->pair > 2 || !file->entry.host || !file->entry.service)
+    bool is_profile = (file->draw_as & PAGE_AS_PROFILE) && file->entry.kind;
+    if (!is_profile || file->pair < 1 || file->pair > 2 || !file->entry.host || !file->entry.service)
         return 0;
     const struct page_comparisons_key key = {'p', {file->entry.host, file->entry.service}};
     size_t next = c->n_processes + 1;
@@ -189,8 +189,8 @@ static int draw_growth(struct page_builder *builder, struct page_pair *pair, con
     return -1;
 }
 
-/* `restarted`: the evidence of a restart in between; NULL: none. */
-static int draw_pair(struct page_builder *builder, struct page_pair *pair, const char *restarted,
+/* `evidence` shows a restart of the process between the snapshots; NULL: none. */
+static int draw_pair(struct page_builder *builder, struct page_pair *pair, const char *evidence,
                      struct err *err)
 {
     struct page_entry entry = pair->files[1]->entry;
@@ -198,12 +198,12 @@ static int draw_pair(struct page_builder *builder, struct page_pair *pair, const
     int rc = -1;
     entry.from = FINDING_FROM_GROWTH;
     if (asprintf(&title, "%s: growth", pair->title) < 0 ||
-        asprintf(&why, "the process was restarted in between: %s", restarted ? restarted : "") < 0) {
+        asprintf(&why, "the process was restarted in between: %s", evidence ? evidence : "") < 0) {
         err_nomem(err);
     } else {
         entry.title = title;
-        rc = restarted ? page_writer_add_undrawn(builder->page, &entry, why, err)
-                       : draw_growth(builder, pair, &entry, err);
+        rc = evidence ? page_writer_add_undrawn(builder->page, &entry, why, err)
+                      : draw_growth(builder, pair, &entry, err);
     }
     free(title);
     free(why);
@@ -227,16 +227,16 @@ static int find_restart(struct page_builder *builder, struct page_process *proce
 
 int page_process_draw(struct page_builder *builder, struct page_process *process, struct err *err)
 {
-    const char *restarted = NULL;
+    const char *evidence = NULL;
     int rc = 0;
     if (process->drawn)
         return 0;
     for (size_t i = 0; i < process->n && rc == 0; i++)
         rc = is_complete(&process->pairs[i]) ? read_pair(builder, &process->pairs[i], err) : 0;
     if (rc == 0)
-        rc = find_restart(builder, process, &restarted, err);
+        rc = find_restart(builder, process, &evidence, err);
     for (size_t i = 0; i < process->n && rc == 0; i++)
-        rc = process->pairs[i].usable ? draw_pair(builder, &process->pairs[i], restarted, err) : 0;
+        rc = process->pairs[i].usable ? draw_pair(builder, &process->pairs[i], evidence, err) : 0;
     page_process_release(process);
     return rc;
 }

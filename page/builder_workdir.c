@@ -147,8 +147,8 @@ static int read_result(struct manifest *manifest, const struct buf *result, stru
                : manifest_set_report(manifest, bytes, hex, err);
 }
 
-/* Returns the limit for the child less the memory of this process, which the child inherits; at least a
- * quarter of CONFINED_MEMORY. */
+/* Returns `most` bytes minus the memory of this process, which the child inherits; at least a quarter of
+ * CONFINED_MEMORY. */
 static uint64_t child_memory(uint64_t most)
 {
     uint64_t in_use = proc_memory_in_use(), least = CONFINED_MEMORY / 4;

@@ -25,7 +25,8 @@ static bool is_same_text(const void *ctx, uint32_t index)
     return str_equal(query->texts->items[index], query->text);
 }
 
-static int text_number(struct texts *t, struct str text, uint32_t *ret, struct err *err)
+/* *ret: the number of the text. */
+static int find_or_add_text(struct texts *t, struct str text, uint32_t *ret, struct err *err)
 {
     uint64_t hash = hash_index_mix_str(hash_index_seed(&t->by_text), text);
     uint32_t at = hash_index_find(&t->by_text, hash, is_same_text, &(struct text_query){t, text});
@@ -44,7 +45,7 @@ static int texts_init(struct texts *t, struct err *err)
 {
     uint32_t empty;
     *t = (struct texts){0};
-    return text_number(t, STR(""), &empty, err);
+    return find_or_add_text(t, STR(""), &empty, err);
 }
 
 static void texts_release(struct texts *t)
@@ -69,7 +70,7 @@ static void add_numbers(struct buf *buf, const char *key, const uint32_t *number
 {
     buf_addf(buf, "%s:[", key);
     for (size_t i = 0; i < n; i++)
-        jsontext_item(buf, i, numbers[i]);
+        jsontext_array_number(buf, i, numbers[i]);
     buf_addc(buf, ']');
 }
 
@@ -98,8 +99,8 @@ int page_data_functions(struct buf *buf, const struct profile *profile, const st
     if (rc == 0 && (!names || !files))
         rc = err_nomem(err);
     for (size_t i = 0; rc == 0 && i < flame->n_functions; i++)
-        if (text_number(&texts, profile_str(profile, flame->functions[i].name), &names[i], err) < 0 ||
-            text_number(&texts, profile_str(profile, flame->functions[i].file), &files[i], err) < 0)
+        if (find_or_add_text(&texts, profile_str(profile, flame->functions[i].name), &names[i], err) < 0 ||
+            find_or_add_text(&texts, profile_str(profile, flame->functions[i].file), &files[i], err) < 0)
             rc = -1;
     if (rc == 0) {
         add_texts(buf, &texts);
@@ -107,7 +108,7 @@ int page_data_functions(struct buf *buf, const struct profile *profile, const st
         add_numbers(buf, ",\"file\"", files, flame->n_functions);
         buf_adds(buf, ",\"line\":[");
         for (size_t i = 0; i < flame->n_functions; i++)
-            jsontext_item(buf, i, flame->functions[i].line);
+            jsontext_array_number(buf, i, flame->functions[i].line);
         buf_adds(buf, "]}");
     }
     texts_release(&texts);
@@ -121,10 +122,10 @@ void page_data_nodes(struct buf *buf, const struct flame *flame)
     add_numbers(buf, ",\"nodes\":{\"depth\"", flame->depth, flame->n_nodes);
     buf_adds(buf, ",\"function\":[");
     for (size_t i = 0; i < flame->n_nodes; i++)
-        jsontext_item(buf, i,
-                      flame->function[i] == FLAME_ROOT     ? -1
-                      : flame->function[i] == FLAME_FOLDED ? -2
-                                                           : (int64_t)flame->function[i]);
+        jsontext_array_number(buf, i,
+                              flame->function[i] == FLAME_ROOT     ? -1
+                              : flame->function[i] == FLAME_FOLDED ? -2
+                                                                   : (int64_t)flame->function[i]);
     buf_addc(buf, ']');
 }
 
@@ -134,7 +135,7 @@ void page_data_self(struct buf *buf, const char *key, const struct flame *flame,
     for (size_t type = from; type < to; type++) {
         buf_adds(buf, type > from ? ",[" : "[");
         for (size_t i = 0; i < flame->n_nodes; i++)
-            jsontext_item(buf, i, flame->self[i * flame->n_types + type]);
+            jsontext_array_number(buf, i, flame->self[i * flame->n_types + type]);
         buf_addc(buf, ']');
     }
     buf_addc(buf, ']');
@@ -182,11 +183,13 @@ static bool is_same_frame(const void *ctx, uint32_t index)
     return frame->function == query->frame.function && frame->file_line == query->frame.file_line;
 }
 
-static int frame_number(struct frames *f, const struct goroutine_frame *frame, uint32_t *ret, struct err *err)
+/* *ret: the number of the frame. */
+static int find_or_add_frame(struct frames *f, const struct goroutine_frame *frame, uint32_t *ret,
+                             struct err *err)
 {
     struct frame numbers;
-    if (text_number(&f->texts, frame->function, &numbers.function, err) < 0 ||
-        text_number(&f->texts, frame->file_line, &numbers.file_line, err) < 0)
+    if (find_or_add_text(&f->texts, frame->function, &numbers.function, err) < 0 ||
+        find_or_add_text(&f->texts, frame->file_line, &numbers.file_line, err) < 0)
         return -1;
     uint64_t hash =
         hash_index_mix(hash_index_seed(&f->by_frame), (uint64_t)numbers.function << 32 | numbers.file_line);
@@ -213,15 +216,15 @@ static int add_group(struct buf *buf, struct frames *f, const struct goroutines 
                      const struct goroutine_group *group, struct err *err)
 {
     uint32_t number;
-    if (text_number(&f->texts, group->state, &number, err) < 0)
+    if (find_or_add_text(&f->texts, group->state, &number, err) < 0)
         return -1;
     buf_addf(buf, "{\"state\":%u,\"count\":%llu,\"frames\":[", number, (unsigned long long)group->count[1]);
     for (size_t i = 0; i < group->n_frames; i++) {
-        if (frame_number(f, &goroutines->frames[group->first_frame + i], &number, err) < 0)
+        if (find_or_add_frame(f, &goroutines->frames[group->first_frame + i], &number, err) < 0)
             return -1;
-        jsontext_item(buf, i, number);
+        jsontext_array_number(buf, i, number);
     }
-    if (group->creator.function.n > 0 && frame_number(f, &group->creator, &number, err) < 0)
+    if (group->creator.function.n > 0 && find_or_add_frame(f, &group->creator, &number, err) < 0)
         return -1;
     buf_addf(buf, "],\"creator\":%lld,\"wait\":[%u,%u,%u]}",
              group->creator.function.n > 0 ? (long long)number : -1, group->wait_min, group->wait_median,
@@ -234,10 +237,10 @@ static void add_frames(struct buf *buf, const struct frames *f)
     add_texts(buf, &f->texts);
     buf_adds(buf, ",\"frames\":{\"function\":[");
     for (size_t i = 0; i < f->n; i++)
-        jsontext_item(buf, i, f->items[i].function);
+        jsontext_array_number(buf, i, f->items[i].function);
     buf_adds(buf, "],\"place\":[");
     for (size_t i = 0; i < f->n; i++)
-        jsontext_item(buf, i, f->items[i].file_line);
+        jsontext_array_number(buf, i, f->items[i].file_line);
     buf_adds(buf, "]}");
 }
 

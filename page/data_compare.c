@@ -5,7 +5,7 @@
 #include "page/data.h"
 #include "base/banned.h"
 
-/* JSON has no infinity. */
+/* Adds 0 for infinity and NaN, which JSON does not have. */
 static void add_real(struct buf *buf, double v)
 {
     buf_addf(buf, "%.15g", isfinite(v) ? v : 0);
@@ -90,11 +90,11 @@ static void add_difference(struct buf *buf, const struct fleet *fleet, const str
     buf_addf(buf, ",\"outlier\":%s}", d->outlier ? "true" : "false");
 }
 
-void page_data_group(const struct page_group *group, struct buf *ret)
+void page_data_fleet(const struct page_named_fleet *named, struct buf *ret)
 {
-    const struct fleet *fleet = group->fleet;
+    const struct fleet *fleet = named->fleet;
     buf_adds(ret, "{\"service\":");
-    jsontext_name(ret, str_of(group->service));
+    jsontext_name(ret, str_of(named->service));
     buf_adds(ret, ",\"median\":{");
     for (size_t kind = 0, n_written = 0; kind < FLEET_FIGURES; kind++) {
         if (fleet->n_known[kind] == 0)

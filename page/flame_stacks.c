@@ -81,37 +81,37 @@ static uint32_t count_lines(const struct profile_location *l)
 }
 
 /* Finds the calls of each location, the outermost first. */
-static int find_runs(struct flame_stacks *stacks, const uint32_t *functions, struct err *err)
+static int find_calls(struct flame_stacks *stacks, const uint32_t *functions, struct err *err)
 {
     const struct profile *p = stacks->p;
     uint32_t n = 0;
     for (size_t i = 0; i < p->n_locations; i++) {
         const struct profile_location *l = &p->locations[i];
-        stacks->run_at[i] = n;
-        if (l->n_lines == 0 && intern_unnamed(stacks, l, &stacks->runs[n++], err) < 0)
+        stacks->calls_at[i] = n;
+        if (l->n_lines == 0 && intern_unnamed(stacks, l, &stacks->calls[n++], err) < 0)
             return -1;
         for (uint32_t line = count_lines(l); line-- > 0;) {
             uint32_t function = p->lines[l->line_at + line].function;
             if (function != PROFILE_NONE)
-                stacks->runs[n++] = functions[function];
+                stacks->calls[n++] = functions[function];
         }
     }
-    stacks->run_at[p->n_locations] = n;
+    stacks->calls_at[p->n_locations] = n;
     return 0;
 }
 
-static int make_runs(struct flame_stacks *stacks, struct err *err)
+static int make_calls(struct flame_stacks *stacks, struct err *err)
 {
     const struct profile *p = stacks->p;
     size_t room = 1;
     for (size_t i = 0; i < p->n_locations; i++)
         room += p->locations[i].n_lines ? count_lines(&p->locations[i]) : 1;
     uint32_t *functions = calloc(p->n_functions + 1, sizeof *functions);
-    stacks->run_at = calloc(p->n_locations + 1, sizeof *stacks->run_at);
-    stacks->runs = room < UINT32_MAX ? calloc(room, sizeof *stacks->runs) : NULL;
-    int rc = functions && stacks->run_at && stacks->runs ? 0 : err_nomem(err);
+    stacks->calls_at = calloc(p->n_locations + 1, sizeof *stacks->calls_at);
+    stacks->calls = room < UINT32_MAX ? calloc(room, sizeof *stacks->calls) : NULL;
+    int rc = functions && stacks->calls_at && stacks->calls ? 0 : err_nomem(err);
     if (rc == 0)
-        rc = intern_functions(stacks, functions, err) < 0 ? -1 : find_runs(stacks, functions, err);
+        rc = intern_functions(stacks, functions, err) < 0 ? -1 : find_calls(stacks, functions, err);
     free(functions);
     return rc;
 }
@@ -155,15 +155,15 @@ static int sort_samples(struct flame_stacks *stacks, struct err *err)
 int flame_stacks_init(struct flame_stacks *stacks, struct profile *profile, struct err *err)
 {
     *stacks = (struct flame_stacks){.p = profile};
-    return make_runs(stacks, err) < 0 ? -1 : sort_samples(stacks, err);
+    return make_calls(stacks, err) < 0 ? -1 : sort_samples(stacks, err);
 }
 
 void flame_stacks_release(struct flame_stacks *stacks)
 {
     free(stacks->functions);
     hash_index_release(&stacks->by_name);
-    free(stacks->run_at);
-    free(stacks->runs);
+    free(stacks->calls_at);
+    free(stacks->calls);
     free(stacks->order);
     *stacks = (struct flame_stacks){0};
 }

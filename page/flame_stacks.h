@@ -11,10 +11,10 @@ struct flame_stacks {
     struct profile *p;
     struct flame_function *functions; /* identified by name and file */
     size_t n_functions, cap_functions;
-    struct hash_index by_name;
-    uint32_t *run_at; /* by location: the start of its calls in `runs` */
-    uint32_t *runs;   /* indices of functions */
-    uint32_t *order;  /* indices of samples */
+    struct hash_index by_name; /* the functions by name and file */
+    uint32_t *calls_at;        /* by location: the index of its first call in `calls` */
+    uint32_t *calls;           /* the calls of all locations, as indices of functions */
+    uint32_t *order;           /* indices of samples */
 };
 
 /* May add strings to the profile, and keeps the pointer. Call flame_stacks_release even after a failure. */
@@ -42,8 +42,8 @@ static inline bool flame_calls_next(struct flame_calls *c, uint32_t *ret)
         if (c->left == 0)
             return false;
         uint32_t location = profile_frame(c->stacks->p, c->sample, --c->left);
-        c->at = c->stacks->runs + c->stacks->run_at[location];
-        c->end = c->stacks->runs + c->stacks->run_at[location + 1];
+        c->at = c->stacks->calls + c->stacks->calls_at[location];
+        c->end = c->stacks->calls + c->stacks->calls_at[location + 1];
     }
     *ret = *c->at++;
     return true;

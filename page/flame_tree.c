@@ -121,8 +121,9 @@ static void sort_by_weight(const struct flame_tree *tree, const uint32_t *path, 
     qsort(ret, tree->n, sizeof *ret, compare_weights);
 }
 
-/* The number of the heaviest nodes that can be kept, if each caller of a folded node needs one more node, for
- * FLAME_FOLDED. `lightest` gives the rank of each node's lightest callee, `change` has tree->n + 2 zeros. */
+/* Returns how many of the heaviest nodes can be kept, if each caller of a folded node needs one more node,
+ * for FLAME_FOLDED. `lightest` gives the rank of each node's lightest callee, `change` has tree->n + 2 zeros.
+ */
 static size_t count_kept(const struct flame_tree *tree, const struct node_weight *order,
                          const uint32_t *lightest, size_t most, int64_t *change)
 {

@@ -4,7 +4,7 @@
 
 #include "base/banned.h"
 
-/* The length of the bytes at p that need an escape; 0 if there are none. */
+/* Returns the length of the character at p if HTML or JavaScript needs an escape for it; otherwise 0. */
 static size_t special_length(const char *p, size_t n)
 {
     if (*p == '<' || *p == '>' || *p == '&')

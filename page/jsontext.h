@@ -15,18 +15,18 @@
 /* Adds a string and makes it printable. */
 void jsontext_name(struct buf *buf, struct str s);
 void jsontext_number(struct buf *buf, int64_t v);
-/* Adds existing JSON, in UTF-8. */
+/* Adds existing JSON, in UTF-8, with the escapes that a page needs. */
 void jsontext_json(struct buf *buf, struct str s);
 
 /* Adds `,"KEY":` and the string; nothing for NULL. */
 void jsontext_text(struct buf *buf, const char *key, const char *value);
 
-/* Adds an item of an array of numbers, after a comma unless it is the first. */
-static inline void jsontext_item(struct buf *buf, size_t i, int64_t v)
+/* Adds number i of an array of numbers, after a comma unless i is 0. */
+static inline void jsontext_array_number(struct buf *buf, size_t i, int64_t number)
 {
     if (i > 0)
         buf_addc(buf, ',');
-    jsontext_number(buf, v);
+    jsontext_number(buf, number);
 }
 
 #endif

@@ -20,9 +20,9 @@
  * both to the manifest. A large profile gets an entry without a picture. On failure the directory and the
  * manifest have no report, and nothing else has changed.
  *
- * The child gets the rest of `budget`. Its bytes are the size of the files on disk as this machine measured
- * it; the sizes in a manifest of an earlier run are a stranger's claims. The files of a bundle count with the
- * size of the bundle: a small bundle that inflates to large files must not raise the limits.
+ * The child gets the rest of `budget`. budget->bytes is the size of the files on disk, measured on this
+ * machine, because the sizes in the manifest of an earlier run are untrusted. The files of a bundle count
+ * with the size of the bundle: a small bundle that inflates to large files must not raise the limits.
  *
  * Forks a child. Other threads may run: the child needs only locks of libc, which fork releases in the child.
  * In particular it starts no hash, because OpenSSL takes locks for that (builder_workdir.c).
@@ -70,6 +70,8 @@ struct page_attempts {
     int fd;
     const struct page_notes *notes; /* receives which files are left out; may be NULL */
 };
+/* Runs `body` in a child. If a limit ends the child while it reads a file, runs `body` in a second child,
+ * which leaves out that file. *ret gets the result of the last child; may be NULL. */
 int page_attempt(const struct page_attempts *attempts, proc_confined_fn *body, void *ctx, struct buf *ret,
                  struct err *err);
 
@@ -85,8 +87,8 @@ struct page_output {
     struct page_progress *progress; /* NULL: progress is not recorded */
 };
 
-/* Writes the page of a bundle. The same bundle always gives the same bytes. */
-int page_build_bundle(const char *path, struct age_identities *by, const struct page_output *to,
+/* Writes the page of a bundle; `identities` decrypt it. The same bundle always gives the same bytes. */
+int page_build_bundle(const char *path, struct age_identities *identities, const struct page_output *to,
                       struct err *err);
 
 /* Writes the page of a copy that is being handed off, from the redacted members. It is a bundle_draw_fn, and
@@ -95,7 +97,7 @@ int page_build_copy(const struct bundle_preview *bundle, int fd, struct err *err
 
 /* Returns a bundle's manifest as a new string. A manifest of an older program gets the findings that it
  * lacks. `progress` may be NULL. */
-int page_read_manifest(const char *path, struct age_identities *by, struct page_progress *progress,
+int page_read_manifest(const char *path, struct age_identities *identities, struct page_progress *progress,
                        char **ret, struct err *err);
 
 /* Files that the user names, and the caller's functions to read them. */

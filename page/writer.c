@@ -198,7 +198,8 @@ int page_writer_add_comparison(struct page_writer *writer, const struct page_ent
 
 /* ---- overview ------------------------------------------------------------------------------------------ */
 
-static bool has_entry(const struct page_writer *writer, size_t entry, const struct page_sentence *s)
+/* Returns whether the entry with that index is the one that a sentence is about. */
+static bool is_in_entry(const struct page_writer *writer, size_t entry, const struct page_sentence *s)
 {
     return s->file && writer->from[entry] == s->from && strcmp(writer->files.items[entry], s->file) == 0;
 }
@@ -209,7 +210,7 @@ static void add_sentence(struct buf *b, const struct page_writer *writer, const 
     buf_adds(b, "{\"rule\":");
     jsontext_name(b, str_of(s->rule));
     jsontext_text(b, "text", s->text);
-    while (entry < writer->files.n && !has_entry(writer, entry, s))
+    while (entry < writer->files.n && !is_in_entry(writer, entry, s))
         entry++;
     if (entry < writer->files.n)
         buf_addf(b, ",\"data\":%zu", entry);
@@ -235,11 +236,11 @@ static void add_bundle(struct buf *b, const struct page_writer *writer, const st
         add_sentence(b, writer, &bundle->summary[i]);
     }
     buf_addc(b, ']');
-    for (size_t i = 0; i < bundle->n_groups; i++) {
+    for (size_t i = 0; i < bundle->n_fleets; i++) {
         buf_adds(b, i == 0 ? ",\n\"groups\":[" : ",\n");
-        page_data_group(&bundle->groups[i], b);
+        page_data_fleet(&bundle->fleets[i], b);
     }
-    buf_adds(b, bundle->n_groups > 0 ? "],\n\"data\":[" : ",\n\"data\":[");
+    buf_adds(b, bundle->n_fleets > 0 ? "],\n\"data\":[" : ",\n\"data\":[");
     buf_add(b, buf_str(&writer->entries), writer->entries.len);
     buf_adds(b, "],\n\"manifest\":");
     jsontext_json(b, bundle->manifest.n ? bundle->manifest : STR("null"));

@@ -40,8 +40,8 @@ struct page_sentence {
     const char *look; /* the function to look at */
 };
 
-/* Hosts of one service, side by side. Call fleet_compare first. */
-struct page_group {
+/* A fleet, with the name of its service. Call fleet_compare first. */
+struct page_named_fleet {
     const char *service;
     const struct fleet *fleet;
 };
@@ -54,8 +54,8 @@ struct page_bundle {
     struct str manifest; /* JSON; empty: none */
     const struct page_sentence *summary;
     size_t n_summary;
-    const struct page_group *groups;
-    size_t n_groups;
+    const struct page_named_fleet *fleets;
+    size_t n_fleets;
 };
 
 struct page_writer;

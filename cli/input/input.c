@@ -161,9 +161,9 @@ static const char trace_command[] = "go tool trace", goroutines_command[] = "pro
 /* The types of files that users mistake for profiles or dumps. The dump is last, because other types may
  * contain its lines. */
 static const struct file_type {
-    bool (*is)(const struct head *h);
+    bool (*matches)(const struct head *h);
     const char *description;
-    const char *command; /* the command that reads it; NULL: none */
+    const char *command; /* the command that reads such a file; NULL: none */
 } types[] = {{is_trace, "an execution trace", trace_command},
              {is_tarball, "a bundle or tarball", list_command},
              {is_age, "encrypted", list_command},
@@ -176,7 +176,7 @@ static const struct file_type *find_type(const void *p, size_t n)
     struct head h;
     read_head(p, n, &h);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (types[i].is(&h))
+        if (types[i].matches(&h))
             return &types[i];
     return NULL;
 }
@@ -190,7 +190,7 @@ static int hint_type(const struct file_type *type, bool names_type, const char *
         return names_type ? err_hint(err, "it is %s", description) : -1;
     if (input_is_stdin(name))
         return err_hint(err, "%s%s%ssave it to a file for `%s FILE`", is, description, colon, type->command);
-    if (type->is == is_tarball && file_exists(name) && !input_is_bundle(name))
+    if (type->matches == is_tarball && file_exists(name) && !input_is_bundle(name))
         return err_hint(err, "%s%s%s`gzip %s` makes a file that profgrab reads", is, description, colon,
                         name);
     if (type->command == trace_command && !file_exists(name))
@@ -274,7 +274,7 @@ static int refuse_perf(const struct buf *bytes, const char *name, struct err *er
     return err_hint(err, "perf_to_profile of github.com/google/perf_data_converter converts it to a profile");
 }
 
-/* Parses the bytes, which consumes them. Before that, copies their beginning for the hint. */
+/* Copies the beginning of the bytes for the hint, because profile_parse_buf releases them. */
 static int parse_input(struct buf *bytes, const char *name, struct profile **ret, struct err *err)
 {
     char first[COMPRESSED_HEAD];

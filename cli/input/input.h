@@ -17,12 +17,13 @@
  * variable is not a size. */
 int input_max_bytes(uint64_t *ret, struct err *err);
 
-/* The default maximum of an input whose size is unknown until it ends, such as an HTTP answer or a pipe. This
- * maximum is lower than that of input_max_bytes, because no limit of memory can depend on an unknown size. */
+/* The default maximum, in bytes, of an input whose size is unknown until it ends, such as an HTTP answer or a
+ * pipe. It is lower than that of input_max_bytes, because no limit of memory can depend on an unknown size.
+ */
 #define INPUT_UNSIZED_MAX (UINT64_C(256) << 20)
 
-/* Gets the maximum size of such an input: $PROFGRAB_PPROF_MAX, or INPUT_UNSIZED_MAX. ERR_USAGE if the
- * variable is not a size. */
+/* Gets the maximum size of an input of unknown size: $PROFGRAB_PPROF_MAX, or INPUT_UNSIZED_MAX. ERR_USAGE if
+ * the variable is not a size. */
 int input_max_unsized(uint64_t *ret, struct err *err);
 
 /* Adds a hint to the error of an input that is larger than input_max_unsized. Returns -1. */
@@ -60,8 +61,8 @@ bool input_is_bundle(const char *name);
  * file. *ret_member points into the name. */
 char *input_bundle_of(const char *name, const char **ret_member);
 
-/* Opens an encrypted BUNDLE, or that of BUNDLE:MEMBER, with the keys. Later reads of the bundle do not ask
- * the user again, not even in a child process. Does nothing for other inputs. */
+/* If the name is BUNDLE or BUNDLE:MEMBER of an encrypted bundle, opens the bundle with the keys. Later reads
+ * of the bundle do not ask the user again, not even in a child process. Does nothing for other inputs. */
 int input_unlock(const char *name, struct input_keys *keys, struct err *err);
 
 /* ---- members ------------------------------------------------------------------------------------------- */
@@ -128,7 +129,8 @@ int input_check_dump(const char *name, const struct buf *bytes, bool strict, str
  * gzip'ed. Returns -1. */
 int input_hint_type(const char *name, const void *p, size_t n, struct err *err);
 
-/* Parses the bytes of an input, and takes ownership of them. The errors are those of input_read_profile. */
+/* Parses the bytes of an input, and releases them early to save memory. The caller still calls buf_release.
+ * The errors are those of input_read_profile. */
 int input_parse(struct buf *bytes, const char *name, struct profile **ret, struct err *err);
 
 /* Returns whether the name means standard input. */

@@ -51,8 +51,8 @@ static int get_identities(const char *bundle, struct input_keys *keys, struct ag
 struct announced_bundle {
     struct announced_bundle *next;
     char *bundle;
-    struct strlist names;           /* of the members; empty once `members` is set */
-    struct bundle_members *members; /* the reader */
+    struct strlist members; /* the members' names; empty once `reader` is set */
+    struct bundle_members *reader;
 };
 
 struct input_announced {
@@ -65,8 +65,8 @@ static void free_announced(struct input_announced *all)
 {
     for (struct announced_bundle *a = all ? all->first : NULL, *next; a; a = next) {
         next = a->next;
-        bundle_members_free(a->members);
-        strlist_release(&a->names);
+        bundle_members_free(a->reader);
+        strlist_release(&a->members);
         free(a->bundle);
         free(a);
     }
@@ -75,17 +75,17 @@ static void free_announced(struct input_announced *all)
     free(all);
 }
 
-/* Returns the reader of a bundle's announced members, or NULL. With more than two bundles, closes the
- * previous one, to save descriptors. */
+/* Returns the reader of a bundle's announced members; NULL: none are announced. With more than two bundles,
+ * closes the bundle that was read before, to save descriptors. */
 static struct bundle_members *find_reader(struct input_announced *all, const char *bundle)
 {
     const struct announced_bundle *found = name_map_get(&all->by_bundle, bundle);
     if (!found)
         return NULL;
-    if (all->by_bundle.n > 2 && all->last_read && all->last_read->members != found->members)
-        bundle_members_close_archive(all->last_read->members);
+    if (all->by_bundle.n > 2 && all->last_read && all->last_read->reader != found->reader)
+        bundle_members_close_archive(all->last_read->reader);
     all->last_read = (struct announced_bundle *)(uintptr_t)found;
-    return found->members;
+    return found->reader;
 }
 
 /* Finds the announced members of a bundle, or adds an empty list of them. Takes ownership of the path. */
@@ -113,7 +113,7 @@ static int group_by_bundle(struct input_announced *all, char *const *names, size
         const char *member;
         char *bundle = file_exists(names[i]) ? NULL : input_bundle_of(names[i], &member);
         struct announced_bundle *a = bundle ? find_or_add_bundle(all, bundle, err) : NULL;
-        if (bundle && (!a || strlist_add(&a->names, member, err) < 0))
+        if (bundle && (!a || strlist_add(&a->members, member, err) < 0))
             return -1;
     }
     return 0;
@@ -121,12 +121,12 @@ static int group_by_bundle(struct input_announced *all, char *const *names, size
 
 static int open_announced(struct announced_bundle *a, struct input_keys *keys, struct err *err)
 {
-    struct bundle_members_options options = {.path = a->bundle, .members = a->names};
+    struct bundle_members_options options = {.path = a->bundle, .members = a->members};
     if (input_max_bytes(&options.max_bytes, err) < 0 ||
         get_identities(a->bundle, keys, &options.identities, err) < 0 ||
-        bundle_members_new(&options, &a->members, err) < 0)
+        bundle_members_new(&options, &a->reader, err) < 0)
         return -1;
-    strlist_release(&a->names);
+    strlist_release(&a->members);
     return 0;
 }
 
@@ -197,14 +197,15 @@ static bool is_kind(const struct manifest_item *item, const char *kind)
     return item->kind && strcmp(item->kind, kind) == 0;
 }
 
-/* `local`: a file that `bundle create` added. If its kind is only `text`, its name identifies a dump. */
-static bool is_dump(const struct manifest_item *item, bool local, bool is_profile)
+/* `is_local`: `bundle create` added the file. The name of such a file of the kind `text` identifies a dump.
+ */
+static bool is_dump(const struct manifest_item *item, bool is_local, bool is_profile)
 {
     if (item->status != MANIFEST_OK)
         return false;
     if (is_kind(item, "goroutines"))
         return is_profile || text_ends_in(item->file, ".txt");
-    return local && is_kind(item, "text") && strstr(file_base(item->file), "goroutine");
+    return is_local && is_kind(item, "text") && strstr(file_base(item->file), "goroutine");
 }
 
 static int add_entry(struct input_entries *all, const struct manifest_item *item, const char *host,

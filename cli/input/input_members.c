@@ -9,7 +9,7 @@
 
 /* The maximum number of members that a message lists. The message names `bundle list` for the rest. */
 #define LISTED_MAX 40
-/* The maximum number of bytes of all names that a word stands for: those of all members of a bundle. */
+/* The maximum size, in bytes, of all names that one word stands for: BUNDLE may stand for every member. */
 #define NAMES_MAX ((size_t)64 << 20)
 /* The maximum length of a member's printable name in a message. */
 #define MEMBER_MAX 600
@@ -53,6 +53,7 @@ static bool is_accepted(const struct input_expand_options *options, const struct
     return input_entry_is(e, options->content) && (options->content != INPUT_DUMPS || !e->has_text_dump);
 }
 
+/* Returns what a bundle lacks, for the message "BUNDLE has no ...". */
 static const char *name_content(const struct input_expand_options *options)
 {
     static const char *const names[] = {[INPUT_PROFILES] = "profile",

@@ -41,8 +41,8 @@ static int add_usual_keys(struct age_identities *identities, struct err *err)
     return 0;
 }
 
-/* Asks the user. If nobody can be asked, adds a hint: every command that opens encrypted files has
- * --passphrase-file. */
+/* Asks the user. If nobody can be asked, adds a hint on --passphrase-file, which every command that opens
+ * encrypted files has. */
 static int ask_for_passphrase(void *ctx, const struct question *q, struct secret *ret, struct err *err)
 {
     const struct prompt *p = ctx;

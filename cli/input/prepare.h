@@ -12,8 +12,8 @@
 int input_unlock_all(const struct strlist *words, struct input_keys *keys, struct confined_budget *ret,
                      struct err *err);
 
-/* Adds to the descriptors that a child keeps those that the words name: `<(command)` of a shell is the word
- * /dev/fd/63. A child cannot read a word for which there is no room (PROC_KEPT_MAX). */
+/* Adds the descriptors that the words name to those that a child keeps: `<(command)` of a shell is the word
+ * /dev/fd/63. Descriptors beyond PROC_KEPT_MAX are not kept, so the child cannot read their words. */
 void input_keep_descriptors(const struct strlist *words, struct proc_fork_limits *limits);
 
 /*

@@ -282,7 +282,7 @@ int pprof_read_bool(const char *s, bool *ret)
 }
 
 /* Parses an integer as Go does (0x, 0o and 0b; no blanks). Returns NULL on success, or the error. */
-static const char *to_long(const char *s, long *ret)
+static const char *read_long(const char *s, long *ret)
 {
     const char *digits = s + (*s == '-' || *s == '+');
     int base = 10;
@@ -307,13 +307,14 @@ const char *pprof_read_float(const char *s, double *ret)
 {
     char *end = NULL;
     errno = 0;
-    double v = strtod(s, &end);
-    bool hex = strpbrk(s, "xX"), powerless = hex && !strpbrk(s, "pP");
-    if (end == s || *end || strchr(" \t\n\v\f\r", *s) || strchr(s, '(') || powerless)
+    double number = strtod(s, &end);
+    /* Refuse the forms that only C accepts: blanks, nan(...), and a hexadecimal float without an exponent. */
+    bool lacks_exponent = strpbrk(s, "xX") && !strpbrk(s, "pP");
+    if (end == s || *end || strchr(" \t\n\v\f\r", *s) || strchr(s, '(') || lacks_exponent)
         return "parse error";
-    if (errno == ERANGE && (v > 1 || v < -1))
+    if (errno == ERANGE && (number > 1 || number < -1))
         return "value out of range";
-    *ret = v;
+    *ret = number;
     return NULL;
 }
 
@@ -329,9 +330,9 @@ static const char *add_text(struct pprof_texts *texts, const char *value)
 }
 
 /* Sets a flag's value. Prints errors. */
-static int set_flag(const struct pprof_flag *f, const char *value, struct values *v)
+static int set_flag(const struct pprof_flag *f, const char *value, struct values *values)
 {
-    void *at = (char *)v + f->offset;
+    void *at = (char *)values + f->offset;
     const char *wrong = NULL;
     switch (f->type) {
     case BOOL:
@@ -340,7 +341,7 @@ static int set_flag(const struct pprof_flag *f, const char *value, struct values
         pprof_print("invalid boolean value \"%s\" for -%s: parse error", value, f->name);
         return -1;
     case INT:
-        wrong = to_long(value, at);
+        wrong = read_long(value, at);
         break;
     case FLOAT:
         wrong = pprof_read_float(value, at);
@@ -391,7 +392,7 @@ static void print_nearest(const char *name, size_t n)
 }
 
 /* Parses a word with a dash. If argv[*at], the next word, is the flag's value, increments *at. */
-static enum pprof_parsed read_flag(const char *word, char **argv, int *at, struct values *v)
+static enum pprof_parsed read_flag(const char *word, char **argv, int *at, struct values *values)
 {
     const char *name = word + 1 + (word[1] == '-');
     size_t n = strcspn(name, "=");
@@ -405,7 +406,7 @@ static enum pprof_parsed read_flag(const char *word, char **argv, int *at, struc
     if (!f) {
         pprof_print("flag provided but not defined: -%.*s", (int)n, name);
         print_nearest(name, n);
-        v->has_printed_hint = true;
+        values->has_printed_hint = true;
         return PPROF_INVALID;
     }
     const char *value = name[n] ? name + n + 1 : f->type == BOOL ? "true" : argv[*at];
@@ -415,11 +416,11 @@ static enum pprof_parsed read_flag(const char *word, char **argv, int *at, struc
     }
     if (!name[n] && f->type != BOOL)
         ++*at;
-    return set_flag(f, value, v) < 0 ? PPROF_INVALID : PPROF_PARSED;
+    return set_flag(f, value, values) < 0 ? PPROF_INVALID : PPROF_PARSED;
 }
 
 /* Parses the flags at the start of argv. Afterwards argv[*at] is the first word that is not a flag. */
-static enum pprof_parsed read_flags(int argc, char **argv, int *at, struct values *v)
+static enum pprof_parsed read_flags(int argc, char **argv, int *at, struct values *values)
 {
     enum pprof_parsed parsed = PPROF_PARSED;
     while (parsed == PPROF_PARSED && *at < argc) {
@@ -429,7 +430,7 @@ static enum pprof_parsed read_flags(int argc, char **argv, int *at, struct value
         ++*at;
         if (strcmp(word, "--") == 0)
             return PPROF_PARSED;
-        parsed = read_flag(word, argv, at, v);
+        parsed = read_flag(word, argv, at, values);
     }
     return parsed;
 }
@@ -437,14 +438,14 @@ static enum pprof_parsed read_flags(int argc, char **argv, int *at, struct value
 /* ---- checks -------------------------------------------------------------------------------------------- */
 
 /* Sets *ret to the name of the group's flag that is set; NULL: none is set. ERR_USAGE: several are set. */
-static int find_flag_of_group(const struct values *v, enum flag_group group, const char **ret,
+static int find_flag_of_group(const struct values *values, enum flag_group group, const char **ret,
                               struct err *err)
 {
     char names[200] = "";
     size_t n_set = 0;
     *ret = NULL;
     for (size_t i = 0; i < FLAGS; i++) {
-        if (flags[i].group != group || !*(const bool *)((const char *)v + flags[i].offset))
+        if (flags[i].group != group || !*(const bool *)((const char *)values + flags[i].offset))
             continue;
         size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, "%s%s", n_set++ ? " " : "", flags[i].name);
@@ -469,68 +470,70 @@ void pprof_apply_choices(struct pprof_options *options)
             options->report.granularity = granularities[i].granularity;
 }
 
-static int choose_output(const struct values *v, struct pprof_options *o, struct err *err)
+static int choose_output(const struct values *values, struct pprof_options *o, struct err *err)
 {
     o->format = PPROF_OUTPUTS;
     for (int i = 0; i < PPROF_OUTPUTS; i++) {
-        bool named = v->regex[i] && *v->regex[i];
-        if (!v->selected[i] && !named)
+        bool has_regex = values->regex[i] && *values->regex[i];
+        if (!values->selected[i] && !has_regex)
             continue;
         if (o->format != PPROF_OUTPUTS)
             return err_set(err, ERR_USAGE, "must set at most one output format");
         o->format = (enum pprof_output)i;
-        o->report.symbol = named ? v->regex[i] : NULL;
+        o->report.symbol = has_regex ? values->regex[i] : NULL;
     }
     return 0;
 }
 
 /* Sets the sample index from the flags of LEGACY, unless -sample_index is given. If several are set, the
  * first in `aliases` counts. */
-static void choose_sample_index(const struct values *v, struct report_settings *r)
+static void choose_sample_index(const struct values *values, struct report_settings *r)
 {
     const struct {
-        bool on;
+        bool is_set;
         const char *type, *flag;
-    } aliases[] = {{v->total_delay, "delay", "-total_delay"},
-                   {v->mean_delay, "delay", "-mean_delay"},
-                   {v->contentions, "contentions", "-contentions"},
-                   {v->inuse_space, "inuse_space", "-inuse_space"},
-                   {v->inuse_objects, "inuse_objects", "-inuse_objects"},
-                   {v->alloc_space, "alloc_space", "-alloc_space"},
-                   {v->alloc_objects, "alloc_objects", "-alloc_objects"}};
+    } aliases[] = {{values->total_delay, "delay", "-total_delay"},
+                   {values->mean_delay, "delay", "-mean_delay"},
+                   {values->contentions, "contentions", "-contentions"},
+                   {values->inuse_space, "inuse_space", "-inuse_space"},
+                   {values->inuse_objects, "inuse_objects", "-inuse_objects"},
+                   {values->alloc_space, "alloc_space", "-alloc_space"},
+                   {values->alloc_objects, "alloc_objects", "-alloc_objects"}};
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
-        if (!aliases[i].on)
+        if (!aliases[i].is_set)
             continue;
         if (r->sample_index && *r->sample_index)
             pprof_print("Multiple value selections, ignoring %s", aliases[i].flag);
         else
             r->sample_index = aliases[i].type;
     }
-    r->mean = r->mean || v->mean_delay;
+    r->mean = r->mean || values->mean_delay;
 }
 
-static int check_flags(const struct values *v, struct pprof_options *o, struct err *err)
+static int check_flags(const struct values *values, struct pprof_options *o, struct err *err)
 {
-    bool http = v->http && *v->http, base = v->base && *v->base, diff = v->diff_base && *v->diff_base;
-    if (find_flag_of_group(v, SORT, &o->sort, err) < 0 ||
-        find_flag_of_group(v, GRANULARITY, &o->granularity, err) < 0 || choose_output(v, o, err) < 0)
+    bool has_http = values->http && *values->http, has_base = values->base && *values->base,
+         has_diff_base = values->diff_base && *values->diff_base;
+    if (find_flag_of_group(values, SORT, &o->sort, err) < 0 ||
+        find_flag_of_group(values, GRANULARITY, &o->granularity, err) < 0 ||
+        choose_output(values, o, err) < 0)
         return -1;
     pprof_apply_choices(o);
-    if (o->format != PPROF_OUTPUTS && http)
+    if (o->format != PPROF_OUTPUTS && has_http)
         return err_set(err, ERR_USAGE, "-http is not compatible with an output format on the command line");
-    if (v->no_browser && !http)
+    if (values->no_browser && !has_http)
         return err_set(err, ERR_USAGE, "-no_browser only makes sense with -http");
-    choose_sample_index(v, &o->report);
-    if (base && diff)
+    choose_sample_index(values, &o->report);
+    if (has_base && has_diff_base)
         return err_set(err, ERR_USAGE, "-base and -diff_base flags cannot both be specified");
-    if (o->report.normalize && !base && !diff)
+    if (o->report.normalize && !has_base && !has_diff_base)
         return err_set(err, ERR_USAGE, "must have base profile to normalize by");
-    if (http) {
+    if (has_http) {
         err_set(err, ERR_UNSUPPORTED, "profgrab has no web interface for -http");
         return err_hint(err, "`profgrab view FILE...` draws profiles in a browser, without a server");
     }
-    o->base = diff ? v->diff_base : base ? v->base : NULL;
-    o->diff_base = diff;
+    o->base = has_diff_base ? values->diff_base : has_base ? values->base : NULL;
+    o->diff_base = has_diff_base;
     return 0;
 }
 
@@ -542,21 +545,21 @@ static bool is_binary(const char *path)
                                         {"\xcf\xfa\xed\xfe", 4}, {"\xce\xfa\xed\xfe", 4},
                                         {"\xca\xfe\xba\xbe", 4}};
     unsigned char head[8] = {0};
-    bool is = false;
+    bool matches = false;
     int fd = file_open(path, NULL);
     ssize_t n = fd >= 0 ? read(fd, head, sizeof head) : -1;
     for (size_t i = 0; n > 0 && i < sizeof begins / sizeof *begins; i++)
-        is = is || ((size_t)n >= begins[i].n && memcmp(head, begins[i].p, begins[i].n) == 0);
+        matches = matches || ((size_t)n >= begins[i].n && memcmp(head, begins[i].p, begins[i].n) == 0);
     fd_close(&fd);
-    return is;
+    return matches;
 }
 
 enum pprof_parsed pprof_parse(int argc, char **argv, struct pprof_options *ret, struct err *err)
 {
-    struct values v = {.options = {.report = REPORT_SETTINGS_INIT, .seconds = -1, .timeout = -1}};
+    struct values values = {.options = {.report = REPORT_SETTINGS_INIT, .seconds = -1, .timeout = -1}};
     int at = 0;
-    enum pprof_parsed parsed = read_flags(argc, argv, &at, &v);
-    if (parsed == PPROF_INVALID && !v.has_printed_hint)
+    enum pprof_parsed parsed = read_flags(argc, argv, &at, &values);
+    if (parsed == PPROF_INVALID && !values.has_printed_hint)
         pprof_print("hint: `profgrab pprof -h` lists all flags");
     if (parsed == PPROF_HELP || (parsed == PPROF_PARSED && at == argc))
         pprof_print_usage(stderr);
@@ -566,12 +569,12 @@ enum pprof_parsed pprof_parse(int argc, char **argv, struct pprof_options *ret, 
         err_set(err, ERR_USAGE, "no profile source specified");
         return PPROF_INVALID;
     }
-    *ret = v.options;
+    *ret = values.options;
     if (!ret->tools)
         ret->tools = getenv("PPROF_TOOLS");
     if (argc - at > 1 && is_binary(argv[at]))
         ret->binary = argv[at++];
     ret->sources = argv + at;
     ret->n_sources = (size_t)(argc - at);
-    return check_flags(&v, ret, err) < 0 ? PPROF_INVALID : PPROF_PARSED;
+    return check_flags(&values, ret, err) < 0 ? PPROF_INVALID : PPROF_PARSED;
 }

@@ -19,20 +19,20 @@ struct pprof_flag {
     const char *name;
     enum flag_type type;
     enum flag_group group;
-    /* The position of the value: in struct pprof_options if the group is OPTION, else in struct values of
+    /* The offset of the value: in struct pprof_options if the group is OPTION, else in struct values of
      * flags.c. */
     size_t offset;
     const char *default_value;
     const char *help;
-    const char *note; /* the difference from upstream; NULL: none */
+    const char *note; /* what differs from upstream; NULL: nothing */
 };
 
 /* Returns row i, or NULL after the last. Rows of FORMAT are first, in the order of enum pprof_output. */
 const struct pprof_flag *pprof_flag_at(size_t i);
-/* Returns the row of the name of `n` bytes, or NULL. */
+/* Returns the row of the flag whose name is these n bytes, or NULL. */
 const struct pprof_flag *pprof_flag_find(const char *name, size_t n);
 
-/* Parses a boolean as Go does (1, t, TRUE, ...). */
+/* Parses a boolean as Go does (1, t, TRUE, ...). Returns -1 for any other text. */
 int pprof_read_bool(const char *s, bool *ret);
 /* Parses a float as Go does. Returns NULL on success, or the error ("parse error", "value out of range"). */
 const char *pprof_read_float(const char *s, double *ret);

@@ -28,7 +28,7 @@
 static const struct output_type {
     enum report_format format;
     const char *picture; /* graphviz's format; NULL: no picture */
-    const char *suffix;  /* of a file for a viewer, or for output not meant for a terminal; NULL: neither */
+    const char *suffix;  /* of the file for a viewer or instead of a terminal; NULL: a terminal can show it */
     const char *viewer;  /* a program, or "" for browsers; NULL: none */
 } output_types[PPROF_OUTPUTS] = {
     [PPROF_CALLGRIND] = {REPORT_CALLGRIND, NULL, ".callgraph.out", NULL},
@@ -189,10 +189,10 @@ static int write_bytes(const struct destination *d, const void *p, size_t n, str
     return rc < 0 && d->output && *d->output ? err_wrap(err, "%s", d->output) : rc;
 }
 
-static int write_line(struct destination *d, bool end, struct err *err)
+static int write_line(struct destination *d, bool with_line_feed, struct err *err)
 {
     pprof_make_printable(&d->line);
-    if (end)
+    if (with_line_feed)
         buf_addc(&d->line, '\n');
     int rc = buf_check(&d->line, "a line", err);
     if (rc == 0)
@@ -315,7 +315,7 @@ static int draw_graph(struct task *task, int graph_fd, struct err *err)
 struct confined_task {
     struct task *task;
     struct destination *to;
-    bool end; /* the child also ends the destination */
+    bool ends_destination; /* the child calls destination_end */
 };
 
 static int write_report_in_child(void *ctx, struct buf *ret, struct err *err)
@@ -323,7 +323,7 @@ static int write_report_in_child(void *ctx, struct buf *ret, struct err *err)
     const struct confined_task *c = ctx;
     int rc = write_report(c->task->profile, &c->task->settings, c->to, err);
     (void)ret;
-    return c->end ? destination_end(c->to, rc, err) : rc;
+    return c->ends_destination ? destination_end(c->to, rc, err) : rc;
 }
 
 static int run_confined(const struct confined_task *c, struct err *err)
@@ -381,7 +381,7 @@ static int run_task_and_print_error(void *task)
 }
 
 /* In a shell, a child process runs the task, so that Ctrl-C ends only the report. That child starts the
- * confined child, and graphviz. */
+ * confined child, and graphviz. Without a session, this process runs the task. */
 static int run_task_in_child(struct task *task, const struct pprof_session *session, struct err *err)
 {
     struct confined_budget renewed;

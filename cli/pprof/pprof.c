@@ -58,6 +58,7 @@ static int make_report_in_budget(const struct pprof_options *o, struct err *err)
     return rc < 0 ? -1 : make_report(&own, err);
 }
 
+/* Returns whether the source is a bundle, or a member of one, and the bundle is the file `output`. */
 static bool is_same_bundle(const char *source, const struct stat *output)
 {
     const char *member;

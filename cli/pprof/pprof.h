@@ -66,17 +66,17 @@ struct pprof_options {
     bool diff_base;                /* percentages are relative to the total of `base` */
     struct pprof_texts identities; /* names of files; none: the usual keys */
     const char *passphrase_file;   /* NULL: ask the user */
-    /* NULL: pprof_run makes the keys from `identities`. A caller that reads several times sets them. */
+    /* A caller that calls pprof_run several times sets `keys` and `budget`. If NULL, pprof_run makes the keys
+     * from `identities`, and begins a budget. */
     struct input_keys *keys;
-    /* The limits of reading and reporting together; each answer of a URL adds its size. A caller that reads
-     * several times sets the budget, otherwise pprof_run sets it. NULL: the limits of a report depend on the
-     * size of its profile. */
+    /* The limits of reading and reporting together; each answer of a URL adds its size. For
+     * pprof_write_report, NULL means that the limits depend on the size of the profile. */
     struct confined_budget *budget;
     bool is_diff;          /* set by `profgrab diff`, so that hints name that command */
     long seconds, timeout; /* -1: not set */
-    const char *buildid, *add_comment, *symbolize;
-    const char *tools; /* directories of programs: the value of -tools */
-    const char *tls_cert, *tls_key, *tls_ca;
+    const char *buildid, *add_comment, *symbolize; /* the values of these flags; NULL: not set */
+    const char *tools;                             /* directories of programs: the value of -tools */
+    const char *tls_cert, *tls_key, *tls_ca;       /* names of files; NULL: not set */
     bool all_frames;
 
     const char *binary; /* the program before the sources; NULL: none */
@@ -135,8 +135,8 @@ int pprof_write_shell_report(const struct pprof_options *o, struct profile *p, s
 /* Waits until keep_until, then removes the files. */
 void pprof_session_end(struct pprof_session *session);
 
-/* Opens a file in a viewer; "": in the first browser that starts. Without a session, waits until the viewer
- * ends. */
+/* Opens a file in the program `viewer`; "": in the first browser that starts. If `session` is NULL, waits
+ * until the viewer ends. */
 int pprof_open_viewer(const char *viewer, const char *path, struct pprof_session *session, struct err *err);
 
 /* Runs the interactive shell to the end of its input. Takes ownership of the profile. */
@@ -160,8 +160,8 @@ void pprof_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
  */
 void pprof_tune_memory(void);
 
-/* Creates PREFIX001SUFFIX in `dir`, or the next number whose file does not exist. Returns the descriptor, or
- * -1; *ret_path is a new string. */
+/* Creates PREFIX001SUFFIX in `dir` ("": the current directory), or a file with the next number that is free.
+ * Returns the descriptor, or -1; *ret_path is a new string. */
 int pprof_create_numbered(const char *dir, const char *prefix, const char *suffix, char **ret_path,
                           struct err *err);
 
@@ -169,13 +169,13 @@ int pprof_create_numbered(const char *dir, const char *prefix, const char *suffi
 
 /* Returns whether the source may be a URL: it has a colon and names no file and no member. */
 bool pprof_may_be_url(const char *source);
-/* Gets the profile at a URL as the server sends it, up to ret->max bytes. Any thread may call this after
- * http_global_init. */
+/* Gets the profile at a URL as the server sends it, up to ret->max bytes. The caller releases *ret, also
+ * after a failure. Any thread may call this after http_global_init. */
 int pprof_fetch(const struct pprof_options *o, const char *url, long timeout_s, struct buf *ret,
                 struct err *err);
 
-/* Asks the symbol endpoint on the server of a profile's URL for the names of `addresses`, "0x…+0x…".
- * The answer may have up to ret->max bytes. */
+/* Asks the server of the URL `source` for the names of `addresses`, "0x…+0x…", at its symbol endpoint. The
+ * answer may have up to ret->max bytes. */
 int pprof_post_addresses(const struct pprof_options *o, const char *source, struct str addresses,
                          struct buf *ret, struct err *err);
 

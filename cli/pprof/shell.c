@@ -86,11 +86,12 @@ static int make_report(struct shell *sh, struct str line, struct err *err)
     return rc;
 }
 
-static int show_help(struct shell *sh, struct str line, bool options, struct err *err)
+/* Prints the help for the name in the line; if `is_list`, prints the options and their values instead. */
+static int show_help(struct shell *sh, struct str line, bool is_list, struct err *err)
 {
     struct buf text = BUF_INIT(TEXT_SIZE_MAX);
     int rc = 0;
-    if (options)
+    if (is_list)
         shell_list_options(&sh->options, sh->profile, &text);
     else
         rc = shell_help(str_trim(line), sh->profile, &text, err);
@@ -104,10 +105,10 @@ static int show_help(struct shell *sh, struct str line, bool options, struct err
 
 static int execute_line(struct shell *sh, struct str line, struct err *err)
 {
-    bool assigned = false;
-    int rc = shell_assign(&sh->options, sh->profile, line, &assigned, err);
+    bool is_assignment = false;
+    int rc = shell_assign(&sh->options, sh->profile, line, &is_assignment, err);
     struct str rest = line, word = str_next_word(&rest);
-    if (assigned || word.n == 0)
+    if (is_assignment || word.n == 0)
         return rc;
     if (str_is(word, "o") || str_is(word, "options"))
         return show_help(sh, rest, true, err);

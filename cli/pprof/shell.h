@@ -36,9 +36,11 @@ void shell_add_types(const struct profile *p, const char *between, struct buf *t
 
 struct shell_command {
     enum pprof_output format;
-    struct buf symbol, focus, ignore, output;
-    bool has_symbol, has_output, has_count, cum;
-    long nodecount;
+    struct buf symbol; /* the regular expression that the format needs, as in `list main`; if has_symbol */
+    struct buf focus, ignore;
+    struct buf output; /* the file; if has_output */
+    long nodecount;    /* if has_nodecount */
+    bool has_symbol, has_output, has_nodecount, cum;
 };
 
 /* Parses a command such as `top10 focus -ignore >file`. The caller releases *ret, also after a failure. */
@@ -61,7 +63,7 @@ struct shell_input {
     const struct profile *profile; /* completion offers its functions */
     int cancel_fd;
     struct shell_editor *editor; /* NULL: lines are read without editing */
-    struct buf unread;           /* bytes after the last line */
+    struct buf unread;           /* bytes read after the last line that was returned */
     bool ended;                  /* standard input has ended */
 };
 

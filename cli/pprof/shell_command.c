@@ -130,7 +130,7 @@ static int read_arguments(struct shell_words *w, struct shell_command *c, struct
 {
     for (struct str word = read_word(w); word.n; word = read_word(w)) {
         if (read_count(word, &c->nodecount)) {
-            c->has_count = true;
+            c->has_nodecount = true;
         } else if (*word.p == '>') {
             if (read_output(word, w, c, err) < 0)
                 return -1;
@@ -197,7 +197,7 @@ void shell_command_apply(const struct shell_command *c, struct pprof_options *o)
         *(tags ? &r->tagignore : &r->ignore) = buf_str(&c->ignore);
     if (c->cum)
         r->cum = true;
-    if (c->has_count)
+    if (c->has_nodecount)
         r->nodecount = c->nodecount;
     if (r->nodecount == -1 && (c->format == PPROF_TEXT || c->format == PPROF_TOP))
         r->nodecount = 10;

@@ -16,7 +16,6 @@ struct loading {
     const struct pprof_options *options;
     struct programs programs;
     bool http_ready; /* http_global_init was called */
-    pthread_mutex_t mutex;
 };
 
 /* ---- callbacks ----------------------------------------------------------------------------------------- */
@@ -214,9 +213,7 @@ static int read_limited(struct loading *l, struct expanded *words, struct load *
 
 int pprof_load(const struct pprof_options *o, struct profile **ret, struct err *err)
 {
-    struct loading l = {.options = o,
-                        .programs = {.directories = o->tools, .begin = begin_program},
-                        .mutex = PTHREAD_MUTEX_INITIALIZER};
+    struct loading l = {.options = o, .programs = {.directories = o->tools, .begin = begin_program}};
     const struct symbolize_tools tools = {
         .run = run_program, .post = post_addresses, .say = print_line, .ctx = &l};
     struct load load = {0};

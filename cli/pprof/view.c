@@ -31,7 +31,8 @@ static int wait_for_viewer(const char *viewer, pid_t pid, struct err *err)
     return 0;
 }
 
-/* Without a session, waits until the viewer ends. `error_fd` becomes its standard error; -1: /dev/null. */
+/* Without a session, waits until the viewer ends. `error_fd` becomes the viewer's standard error; -1:
+ * /dev/null. */
 static int start_viewer(const char *viewer, const char *path, int error_fd, struct pprof_session *session,
                         struct err *err)
 {

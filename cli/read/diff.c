@@ -10,23 +10,23 @@
 #include "cli/input/prepare.h"
 #include "base/banned.h"
 
-struct comparison {
+struct diff_job {
     char **argv; /* of pprof; ends with -diff_base OLD NEW */
     int n;
     struct pprof_options options;   /* parsed from argv */
     struct confined_budget *budget; /* of all inputs together; NULL: none */
 };
 
-/* Parses c->argv again, because its last two words may have changed, and prints the report. */
-static int print_report(struct comparison *c, struct input_keys *keys, struct err *err)
+/* Parses job->argv again, because OLD and NEW may have changed, and prints the report. */
+static int print_report(struct diff_job *job, struct input_keys *keys, struct err *err)
 {
-    if (pprof_parse(c->n, c->argv, &c->options, err) != PPROF_PARSED)
+    if (pprof_parse(job->n, job->argv, &job->options, err) != PPROF_PARSED)
         return -1;
-    c->options.keys = keys;
-    c->options.is_diff = true;
-    c->options.budget = c->budget;
-    int rc = pprof_run(&c->options, err);
-    c->options.keys = NULL; /* the caller releases them */
+    job->options.keys = keys;
+    job->options.is_diff = true;
+    job->options.budget = job->budget;
+    int rc = pprof_run(&job->options, err);
+    job->options.keys = NULL; /* the caller releases them */
     return rc;
 }
 
@@ -45,9 +45,10 @@ static bool has_one_host(const struct input_entries *all)
     return all->n > 0;
 }
 
-/* The profiles of a bundle by host, service and kind. The key of a local file also has the file's name. */
+/* The profiles of a bundle by host, service and kind. The key of a local file, which has no service, also has
+ * the file's path. */
 struct counterparts {
-    bool any_host; /* each bundle has one host, and the hosts may differ */
+    bool hosts_may_differ; /* keys have no host, because each of the two bundles has only one */
     struct strlist keys;
     struct name_map by_key; /* maps each key to its first struct input_entry */
 };
@@ -68,7 +69,7 @@ static int make_key(const struct counterparts *c, const struct input_entry *e, b
     buf_addf(ret, "%d %u ", by_file, e->pair);
     add_text(ret, e->kind);
     add_text(ret, e->service);
-    add_text(ret, c->any_host ? NULL : e->host);
+    add_text(ret, c->hosts_may_differ ? NULL : e->host);
     add_text(ret, e->service ? NULL : e->member);
     add_text(ret, by_file ? file_base(e->member) : NULL);
     return buf_check(ret, e->member, err);
@@ -132,10 +133,10 @@ static char *make_name(const char *bundle, const char *member)
     return asprintf(&name, "%s:%s", bundle, member) < 0 ? NULL : name;
 }
 
-static int add_names(const struct comparison *c, const char *old, const char *new, struct strlist *ret,
+static int add_names(const struct diff_job *job, const char *old, const char *new, struct strlist *ret,
                      struct err *err)
 {
-    char *names[] = {make_name(c->argv[c->n - 2], old), make_name(c->argv[c->n - 1], new)};
+    char *names[] = {make_name(job->argv[job->n - 2], old), make_name(job->argv[job->n - 1], new)};
     int rc = names[0] && names[1] ? 0 : err_nomem(err);
     for (size_t i = 0; rc == 0 && i < 2; i++)
         rc = strlist_add(ret, names[i], err);
@@ -144,10 +145,10 @@ static int add_names(const struct comparison *c, const char *old, const char *ne
     return rc;
 }
 
-static void print_heading(const char *member, bool first)
+static void print_heading(const char *member, bool is_first)
 {
     char text[512];
-    printf("%s%s\n", first ? "" : "\n", text_printable(text, sizeof text, member, strlen(member)));
+    printf("%s%s\n", is_first ? "" : "\n", text_printable(text, sizeof text, member, strlen(member)));
     fflush(stdout);
 }
 
@@ -166,16 +167,17 @@ static void release_pairs(struct pairs *pairs)
 }
 
 /* Pairs the profiles of `lists`. `is_paired` gets true for each entry of lists[0] that has a counterpart. */
-static int pair_entries(const struct comparison *c, const struct input_entries lists[2], bool *is_paired,
+static int pair_entries(const struct diff_job *job, const struct input_entries lists[2], bool *is_paired,
                         struct pairs *ret, struct err *err)
 {
-    struct counterparts counterparts = {.any_host = has_one_host(&lists[0]) && has_one_host(&lists[1])};
+    struct counterparts counterparts = {.hosts_may_differ =
+                                            has_one_host(&lists[0]) && has_one_host(&lists[1])};
     int rc = add_counterparts(&lists[0], &counterparts, err);
     for (size_t i = 0; rc == 0 && i < lists[1].n; i++) {
         const struct input_entry *new = &lists[1].items[i], *old = NULL;
         if (!new->is_profile || (rc = find_counterpart(&counterparts, new, &old, err)) < 0)
             continue;
-        rc = old ? add_names(c, old->member, new->member, &ret->names, err)
+        rc = old ? add_names(job, old->member, new->member, &ret->names, err)
                  : strlist_add(&ret->added, new->member, err);
         if (old)
             is_paired[old - lists[0].items] = true;
@@ -184,11 +186,11 @@ static int pair_entries(const struct comparison *c, const struct input_entries l
     return rc;
 }
 
-static int list_pairs(const struct comparison *c, const struct input_entries lists[2], struct pairs *ret,
+static int list_pairs(const struct diff_job *job, const struct input_entries lists[2], struct pairs *ret,
                       struct err *err)
 {
     bool *is_paired = calloc(lists[0].n + 1, sizeof *is_paired);
-    int rc = is_paired ? pair_entries(c, lists, is_paired, ret, err) : err_nomem(err);
+    int rc = is_paired ? pair_entries(job, lists, is_paired, ret, err) : err_nomem(err);
     for (size_t i = 0; rc == 0 && i < lists[0].n; i++)
         if (lists[0].items[i].is_profile && !is_paired[i])
             rc = strlist_add(&ret->removed, lists[0].items[i].member, err);
@@ -196,26 +198,26 @@ static int list_pairs(const struct comparison *c, const struct input_entries lis
     return rc;
 }
 
-static int compare_pair(struct comparison *c, char **names, struct input_keys *keys, struct err *err)
+static int compare_pair(struct diff_job *job, char **names, struct input_keys *keys, struct err *err)
 {
-    char **words = c->argv + c->n - 2, *before[] = {words[0], words[1]};
+    char **words = job->argv + job->n - 2, *before[] = {words[0], words[1]};
     words[0] = names[0];
     words[1] = names[1];
-    int rc = print_report(c, keys, err);
+    int rc = print_report(job, keys, err);
     words[0] = before[0];
     words[1] = before[1];
     return rc;
 }
 
-static int compare_pairs(struct comparison *c, const struct pairs *pairs, struct input_keys *keys,
+static int compare_pairs(struct diff_job *job, const struct pairs *pairs, struct input_keys *keys,
                          struct err *err)
 {
     const struct strlist *names = &pairs->names;
-    const char *bundle = c->argv[c->n - 1];
+    const char *bundle = job->argv[job->n - 1];
     size_t n = names->n / 2;
     if (n == 0)
         return err_set(err, ERR_NOT_FOUND, "the two bundles have no profile of the same service and kind");
-    if (n > 1 && c->options.output && *c->options.output)
+    if (n > 1 && job->options.output && *job->options.output)
         return err_set(err, ERR_USAGE,
                        "-output takes one report, and the bundles have %zu profiles in common", n);
     for (size_t i = 0; i < pairs->removed.n; i++)
@@ -228,11 +230,11 @@ static int compare_pairs(struct comparison *c, const struct pairs *pairs, struct
     for (size_t i = 0; i < n; i++) {
         struct err why = ERR_INIT;
         const char *member = names->items[2 * i + 1] + strlen(bundle) + 1;
-        if (confined_budget_check(c->budget, bundle, err) < 0)
+        if (confined_budget_check(job->budget, bundle, err) < 0)
             return -1;
         if (n > 1)
             print_heading(member, i == 0);
-        if (compare_pair(c, names->items + 2 * i, keys, &why) == 0)
+        if (compare_pair(job, names->items + 2 * i, keys, &why) == 0)
             continue;
         /* After a fault of these two profiles, compare the others. */
         if (n == 1 || !input_error_is_skippable(&why)) {
@@ -245,19 +247,19 @@ static int compare_pairs(struct comparison *c, const struct pairs *pairs, struct
     return failed ? err_set(err, ERR_FAILED, "%zu of %zu profiles could not be compared", failed, n) : 0;
 }
 
-static int compare_bundles(struct comparison *c, struct input_keys *keys, struct err *err)
+static int compare_bundles(struct diff_job *job, struct input_keys *keys, struct err *err)
 {
     struct input_entries lists[2] = {{0}, {0}};
     struct pairs pairs = {0};
-    int rc = input_list_entries(c->argv[c->n - 2], keys, &lists[0], err);
+    int rc = input_list_entries(job->argv[job->n - 2], keys, &lists[0], err);
     if (rc == 0)
-        rc = input_list_entries(c->argv[c->n - 1], keys, &lists[1], err);
+        rc = input_list_entries(job->argv[job->n - 1], keys, &lists[1], err);
     if (rc == 0)
-        rc = list_pairs(c, lists, &pairs, err);
+        rc = list_pairs(job, lists, &pairs, err);
     input_entries_release(&lists[0]);
     input_entries_release(&lists[1]);
     if (rc == 0)
-        rc = compare_pairs(c, &pairs, keys, err);
+        rc = compare_pairs(job, &pairs, keys, err);
     if (rc < 0 && err->kind == ERR_LIMIT && pairs.names.n > 2)
         err_hint(err,
                  "a real bundle of this size needs less memory and time; `profgrab diff %s %s` compares one "
@@ -291,7 +293,8 @@ static int find_matching_member(const char *bundle, const char *other, struct in
     int rc = input_list_entries(bundle, keys, &entries, err);
     if (rc == 0)
         rc = input_list_entries(other_bundle, keys, &other_entries, err);
-    struct counterparts counterparts = {.any_host = has_one_host(&entries) && has_one_host(&other_entries)};
+    struct counterparts counterparts = {.hosts_may_differ =
+                                            has_one_host(&entries) && has_one_host(&other_entries)};
     const struct input_entry *e = rc == 0 ? find_entry(&other_entries, member) : NULL;
     if (e)
         rc = add_counterparts(&entries, &counterparts, err);
@@ -306,8 +309,8 @@ static int find_matching_member(const char *bundle, const char *other, struct in
     return rc;
 }
 
-/* Fails if a word without a colon, which is no URL, names no file. Otherwise pprof would list the profiles of
- * the other bundle before it reports the missing file. */
+/* Fails if the word names no file, and cannot be a URL because it has no colon. Otherwise pprof would list
+ * the profiles of the other bundle before it reports the missing file. */
 static int check_exists(const char *word, struct err *err)
 {
     if (input_exists(word) || strchr(word, ':'))
@@ -316,46 +319,47 @@ static int check_exists(const char *word, struct err *err)
 }
 
 /* Compares a member with the bundle's profile of the same service and kind. */
-static int compare_with_member(struct comparison *c, bool old_is_bundle, struct input_keys *keys,
+static int compare_with_member(struct diff_job *job, bool old_is_bundle, struct input_keys *keys,
                                struct err *err)
 {
-    char **words = c->argv + c->n - 2, **word = words + !old_is_bundle, *before = *word, *found = NULL;
-    if (check_exists(words[old_is_bundle], err) < 0)
+    char **words = job->argv + job->n - 2, **bundle_word = old_is_bundle ? &words[0] : &words[1];
+    char *bundle = *bundle_word, *other = old_is_bundle ? words[1] : words[0], *found = NULL;
+    if (check_exists(other, err) < 0)
         return -1;
-    int rc = find_matching_member(before, words[old_is_bundle], keys, &found, err);
+    int rc = find_matching_member(bundle, other, keys, &found, err);
     if (found) {
-        pprof_print("%s: %s is compared", before, found + strlen(before) + 1);
-        *word = found;
+        pprof_print("%s: %s is compared", bundle, found + strlen(bundle) + 1);
+        *bundle_word = found;
     }
     if (rc == 0)
-        rc = print_report(c, keys, err);
-    *word = before;
+        rc = print_report(job, keys, err);
+    *bundle_word = bundle;
     free(found);
     return rc;
 }
 
 /* ---- the command --------------------------------------------------------------------------------------- */
 
-static int compare_arguments(struct comparison *c, struct err *err)
+static int compare_arguments(struct diff_job *job, struct err *err)
 {
-    struct pprof_texts *texts = &c->options.identities;
+    struct pprof_texts *texts = &job->options.identities;
     const struct strlist identities = {.items = texts->items, .n = texts->n};
     struct input_keys keys = {
-        .identities = &identities, .passphrase_file = c->options.passphrase_file, .option = "--identity"};
-    const struct strlist words = {.items = c->argv + c->n - 2, .n = 2};
+        .identities = &identities, .passphrase_file = job->options.passphrase_file, .option = "--identity"};
+    const struct strlist words = {.items = job->argv + job->n - 2, .n = 2};
     struct confined_budget budget;
     if (input_unlock_all(&words, &keys, &budget, err) < 0) {
         input_keys_release(&keys);
         return -1;
     }
-    c->budget = &budget;
-    bool old_is_bundle = input_is_bundle(c->argv[c->n - 2]),
-         new_is_bundle = input_is_bundle(c->argv[c->n - 1]);
-    int rc = old_is_bundle && new_is_bundle   ? compare_bundles(c, &keys, err)
-             : old_is_bundle || new_is_bundle ? compare_with_member(c, old_is_bundle, &keys, err)
-                                              : print_report(c, &keys, err);
+    job->budget = &budget;
+    bool old_is_bundle = input_is_bundle(job->argv[job->n - 2]),
+         new_is_bundle = input_is_bundle(job->argv[job->n - 1]);
+    int rc = old_is_bundle && new_is_bundle   ? compare_bundles(job, &keys, err)
+             : old_is_bundle || new_is_bundle ? compare_with_member(job, old_is_bundle, &keys, err)
+                                              : print_report(job, &keys, err);
     input_keys_release(&keys);
-    c->budget = NULL;
+    job->budget = NULL;
     return rc;
 }
 
@@ -364,7 +368,7 @@ static int compare_arguments(struct comparison *c, struct err *err)
 static int run_pprof(int argc, char **argv, char **pprof_argv, struct err *err)
 {
     char top[] = "-top", base[] = "-diff_base";
-    struct comparison c = {.argv = pprof_argv + 1, .n = argc + 1};
+    struct diff_job job = {.argv = pprof_argv + 1, .n = argc + 1};
     int n = argc - 2;
     pprof_argv[0] = top;
     memcpy(pprof_argv + 1, argv, (size_t)n * sizeof *pprof_argv);
@@ -372,15 +376,15 @@ static int run_pprof(int argc, char **argv, char **pprof_argv, struct err *err)
     pprof_argv[n + 2] = argv[n];
     pprof_argv[n + 3] = argv[n + 1];
     pprof_tune_memory();
-    switch (pprof_parse(c.n, c.argv, &c.options, err)) {
+    switch (pprof_parse(job.n, job.argv, &job.options, err)) {
     case PPROF_HELP:
         return EXIT_OK;
     case PPROF_PARSED:
-        if (c.options.format == PPROF_OUTPUTS) {
-            c.argv = pprof_argv;
-            c.n++;
+        if (job.options.format == PPROF_OUTPUTS) {
+            job.argv = pprof_argv;
+            job.n++;
         }
-        if (compare_arguments(&c, err) == 0)
+        if (compare_arguments(&job, err) == 0)
             return EXIT_OK;
         break;
     case PPROF_INVALID:

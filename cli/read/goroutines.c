@@ -198,8 +198,8 @@ static int print_text(const struct goroutines *g, const struct goroutines_option
         return -1;
     for (size_t i = 0; i < g->n_groups; i++) {
         /* With two dumps, show only groups whose count changed. */
-        bool same = g->n_dumps == 2 && g->groups[i].count[0] == g->groups[i].count[1];
-        if (same && !o->all)
+        bool is_unchanged = g->n_dumps == 2 && g->groups[i].count[0] == g->groups[i].count[1];
+        if (is_unchanged && !o->all)
             continue;
         if (shown == max) {
             left++;
@@ -306,31 +306,31 @@ static bool has_one_host(const struct strlist *names)
 {
     size_t first_n, n;
     const char *first = names->n ? find_member_path(names->items[0], &first_n) : NULL;
-    size_t host = first ? get_host_length(first, first_n) : 0;
+    size_t n_host = first ? get_host_length(first, first_n) : 0;
     for (size_t i = 1; i < names->n; i++) {
         const char *path = find_member_path(names->items[i], &n);
-        if (get_host_length(path, n) != host || memcmp(path, first, host) != 0)
+        if (get_host_length(path, n) != n_host || memcmp(path, first, n_host) != 0)
             return false;
     }
     return names->n > 0;
 }
 
-/* Returns the key of a dump: HOST/SERVICE/, or SERVICE/ if the hosts may differ. */
-static const char *find_service_key(const char *name, bool any_host, size_t *ret_n)
+/* Returns the key of a dump: HOST/SERVICE/, or SERVICE/ if the hosts may differ. *ret_n: the key's length. */
+static const char *find_service_key(const char *name, bool hosts_may_differ, size_t *ret_n)
 {
     const char *path = find_member_path(name, ret_n);
-    size_t host = any_host ? get_host_length(path, *ret_n) : 0;
-    *ret_n -= host;
-    return path + host;
+    size_t n_skipped = hosts_may_differ ? get_host_length(path, *ret_n) : 0;
+    *ret_n -= n_skipped;
+    return path + n_skipped;
 }
 
 /* Maps the key of each service to its first dump. `services` owns the keys of `ret`. */
-static int map_services(const struct strlist *names, bool any_host, struct strlist *services,
+static int map_services(const struct strlist *names, bool hosts_may_differ, struct strlist *services,
                         struct name_map *ret, struct err *err)
 {
     for (size_t i = 0; i < names->n; i++) {
         size_t n;
-        const char *path = find_service_key(names->items[i], any_host, &n);
+        const char *path = find_service_key(names->items[i], hosts_may_differ, &n);
         if (strlist_addn(services, path, n, err) < 0)
             return -1;
         const char *key = services->items[services->n - 1];
@@ -347,11 +347,11 @@ static int pair_dumps(const struct strlist *earlier, const struct strlist *later
 {
     struct strlist services = {0};
     struct name_map by_service = {0};
-    bool any_host = has_one_host(earlier) && has_one_host(later);
-    int rc = map_services(earlier, any_host, &services, &by_service, err);
+    bool hosts_may_differ = has_one_host(earlier) && has_one_host(later);
+    int rc = map_services(earlier, hosts_may_differ, &services, &by_service, err);
     for (size_t i = 0; rc == 0 && i < later->n; i++) {
         size_t n;
-        const char *path = find_service_key(later->items[i], any_host, &n);
+        const char *path = find_service_key(later->items[i], hosts_may_differ, &n);
         char *key = strndup(path, n);
         const char *before = key ? name_map_get(&by_service, key) : NULL;
         free(key);
@@ -371,6 +371,7 @@ static int pair_dumps(const struct strlist *earlier, const struct strlist *later
     return rc;
 }
 
+/* Fills list->pairs. `lists` has the dumps that each word names: one list, or the earlier and the later. */
 static int choose_dumps(const struct strlist lists[2], size_t n_lists, struct dump_list *list,
                         struct err *err)
 {
@@ -389,20 +390,21 @@ static int choose_dumps(const struct strlist lists[2], size_t n_lists, struct du
 }
 
 /* Prints the heading of one of several dumps; in JSON the separator. */
-static void print_heading(const struct goroutines_options *o, const char *name, bool first)
+static void print_heading(const struct goroutines_options *o, const char *name, bool is_first)
 {
     size_t n;
     char text[NAME_MAX_SHOWN];
     const char *path = find_member_path(name, &n);
     if (o->json)
-        fputs(first ? "[\n" : ",\n", stdout);
+        fputs(is_first ? "[\n" : ",\n", stdout);
     else
-        printf("%s%s\n", first ? "" : "\n\n", make_name_printable(text, str_of(path)));
+        printf("%s%s\n", is_first ? "" : "\n\n", make_name_printable(text, str_of(path)));
     fflush(stdout);
 }
 
-/* Reads and prints a dump, or compares two. Prints the heading first, if the dumps have headings. */
-static int show_dump(const struct dump_list *list, const struct strlist *files, bool first, struct err *err)
+/* Reads and prints a dump, or compares two. Prints the heading before it, if the dumps have headings. */
+static int show_dump(const struct dump_list *list, const struct strlist *files, bool is_first,
+                     struct err *err)
 {
     struct buf bytes[2] = {BUF_INIT(0), BUF_INIT(0)};
     struct goroutines *g = NULL;
@@ -415,7 +417,7 @@ static int show_dump(const struct dump_list *list, const struct strlist *files, 
         rc = require_whole_goroutine(g, files, err);
     if (rc == 0) {
         if (list->has_headings)
-            print_heading(list->o, files->items[files->n - 1], first);
+            print_heading(list->o, files->items[files->n - 1], is_first);
         print_cut_dumps(g, files->items);
         rc = list->o->json ? goroutines_json(g, files->items, err) : print_text(g, list->o, err);
     }
@@ -450,8 +452,8 @@ static int show_all(const struct dump_list *list, struct err *err)
         char *both[] = {(char *)(uintptr_t)before, (char *)(uintptr_t)name};
         struct strlist files = {.items = before ? both : both + 1, .n = before ? 2 : 1};
         *list->current = i;
-        bool first = i == failed; /* all dumps before this one failed */
-        if (show_dump(list, &files, first, &why) == 0)
+        bool is_first = i == failed; /* all dumps before this one failed */
+        if (show_dump(list, &files, is_first, &why) == 0)
             continue;
         if (list->has_headings && why.kind != ERR_CANCELLED && !strstr(why.msg, name))
             err_wrap(&why, "%s", name);

@@ -12,8 +12,8 @@
 #include "cli/input/prepare.h"
 #include "base/banned.h"
 
-/* The number of profiles that are merged at a time, to limit memory. BATCH profiles of a level become one of
- * the next level. A profile is merged once on each level, so the time is linear. */
+/* The number of profiles that are merged at a time, to limit memory. BATCH profiles of a level become one
+ * profile of the next level. A profile is merged once on each level, so the time is linear. */
 #define BATCH 64
 #define LEVELS 4
 
@@ -40,7 +40,7 @@ static const struct option options[] = {
 /* One merge. The profiles wait in levels, see BATCH. */
 struct merge {
     struct profile *profiles[LEVELS][BATCH];
-    size_t n[LEVELS];
+    size_t n[LEVELS];     /* the number of profiles in each level */
     struct strlist names; /* of all profiles */
     double *weights;      /* one for each name */
     size_t cap_weights;
@@ -82,8 +82,8 @@ static int scale_profile(struct profile *p, double weight, struct err *err)
     return 0;
 }
 
-/* If a level is full, merges its profiles into one, and moves this one to the next level. On the highest
- * level it stays, as the first profile. */
+/* If a level is full, merges its profiles into one, and moves the merged profile to the next level. On the
+ * highest level the merged profile stays, as the first one. */
 static int make_room(struct merge *m, size_t level, struct err *err)
 {
     struct profile *merged = NULL;
@@ -110,38 +110,38 @@ static int merge_remaining(struct merge *m, struct profile **ret, struct err *er
     return report_combine(all, n, ret, err);
 }
 
-/* Adds the profile of an item, or returns its error. Takes ownership of the profile. */
-static int add_item(struct merge *m, struct input_result *item, double weight, struct err *err)
+/* Adds the profile of an input, or sets `err` to the error of reading it. Takes the profile on success. */
+static int add_input(struct merge *m, struct input_result *input, double weight, struct err *err)
 {
-    int rc = item->profile ? 0 : -1;
+    int rc = input->profile ? 0 : -1;
     if (rc < 0)
-        *err = item->err;
+        *err = input->err;
     else
-        rc = scale_profile(item->profile, weight, err);
+        rc = scale_profile(input->profile, weight, err);
     if (rc == 0) {
-        m->profiles[0][m->n[0]++] = item->profile;
-        item->profile = NULL;
+        m->profiles[0][m->n[0]++] = input->profile;
+        input->profile = NULL;
         return 0;
     }
-    /* Errors of the file itself already have its name. */
-    return strstr(err->msg, item->name) ? -1 : err_wrap(err, "%s", item->name);
+    /* Some errors already name the input. */
+    return strstr(err->msg, input->name) ? -1 : err_wrap(err, "%s", input->name);
 }
 
-/* Reads as many profiles as fit, from index `at` on. *ret_n: their number. */
-static int add_items(struct merge *m, size_t at, size_t *ret_n, struct err *err)
+/* Reads and adds the inputs from index `at` on, as many as fit into the first level. *ret_n: their number. */
+static int add_inputs(struct merge *m, size_t at, size_t *ret_n, struct err *err)
 {
-    struct input_result items[BATCH] = {{0}};
+    struct input_result inputs[BATCH] = {{0}};
     if (make_room(m, 0, err) < 0)
         return -1;
     size_t left = m->names.n - at, room = BATCH - m->n[0], n = left < room ? left : room;
     for (size_t i = 0; i < n; i++)
-        items[i].name = m->names.items[at + i];
-    input_read_profiles(items, n, &m->keys, &m->budget);
+        inputs[i].name = m->names.items[at + i];
+    input_read_profiles(inputs, n, &m->keys, &m->budget);
     int rc = confined_budget_check(&m->budget, m->names.items[at + n - 1], err);
     for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = add_item(m, &items[i], m->weights[at + i], err);
+        rc = add_input(m, &inputs[i], m->weights[at + i], err);
     for (size_t i = 0; i < n; i++)
-        profile_free(items[i].profile);
+        profile_free(inputs[i].profile);
     *ret_n = n;
     return rc;
 }
@@ -203,7 +203,7 @@ static int merge_all(const struct strlist *words, struct merge *m, struct profil
     if (rc == 0)
         rc = input_announce(m->names.items, m->names.n, &m->keys, err);
     for (size_t i = 0, n = 0; rc == 0 && i < m->names.n; i += n)
-        rc = add_items(m, i, &n, err);
+        rc = add_inputs(m, i, &n, err);
     if (rc == 0)
         rc = merge_remaining(m, ret, err);
     rc = confined_restore_memory(&m->budget, memory_before, rc, words->items[0], err);

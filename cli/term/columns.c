@@ -46,7 +46,8 @@ size_t columns_fit(const char *s, size_t columns)
 #define PAGE_COLUMNS 80
 /* Ignore a smaller $COLUMNS: it leaves no space for help texts beside the options' names. */
 #define MIN_COLUMNS 40
-#define WRAPPED_MAX (1u << 20)
+/* The maximum size of a folded text in bytes. */
+#define FOLDED_MAX (1u << 20)
 
 size_t columns_line_max(FILE *out)
 {
@@ -96,7 +97,7 @@ void columns_fold(struct buf *b, const char *text, const struct columns_fold *op
 
 void columns_print_folded(FILE *out, const char *text, size_t column, size_t indent)
 {
-    struct buf b = BUF_INIT(WRAPPED_MAX);
+    struct buf b = BUF_INIT(FOLDED_MAX);
     columns_fold(&b, text,
                  &(struct columns_fold){.width = columns_prose_max(out), .column = column, .indent = indent});
     fprintf(out, "%s\n", buf_str(&b));

@@ -23,7 +23,7 @@ struct columns_fold {
     size_t column; /* columns of the first line that are already used */
     size_t indent; /* the indent of every line but the first */
 };
-/* Adds the text, folded into lines, without a line feed at its end. A single line feed in the text counts as
+/* Adds the text, folded into lines; the last line has no line feed. A single line feed in the text counts as
  * a blank; an empty line is kept. */
 void columns_fold(struct buf *b, const char *text, const struct columns_fold *options);
 

@@ -10,7 +10,7 @@
 struct costly {
     struct strlist kinds;
     size_t targets, hosts;
-    const struct host *first, *last;
+    const struct host *first_host, *last_host;
 };
 
 static int add_costly_target(struct costly *costly, const struct target *t, const struct strlist *kinds,
@@ -23,9 +23,9 @@ static int add_costly_target(struct costly *costly, const struct target *t, cons
             rc = strlist_add(&costly->kinds, names.items[i], err);
     if (rc == 0 && names.n > 0) {
         costly->targets++;
-        costly->hosts += t->host != costly->last;
-        costly->first = costly->first ? costly->first : t->host;
-        costly->last = t->host;
+        costly->hosts += t->host != costly->last_host;
+        costly->first_host = costly->first_host ? costly->first_host : t->host;
+        costly->last_host = t->host;
     }
     strlist_release(&names);
     return rc;
@@ -38,8 +38,8 @@ static void describe_costly(const struct costly *costly, char *dst, size_t cap)
     for (size_t i = 0; i < costly->kinds.n; i++)
         buf_addf(&kinds, "%s%s", i ? ", " : "", costly->kinds.items[i]);
     snprintf(dst, cap, "%.200s on %zu targets, %zu host%s (%.100s%s%.100s)", buf_str(&kinds), costly->targets,
-             costly->hosts, costly->hosts == 1 ? "" : "s", costly->first->name,
-             costly->hosts > 1 ? " ... " : "", costly->hosts > 1 ? costly->last->name : "");
+             costly->hosts, costly->hosts == 1 ? "" : "s", costly->first_host->name,
+             costly->hosts > 1 ? " ... " : "", costly->hosts > 1 ? costly->last_host->name : "");
     buf_release(&kinds);
 }
 

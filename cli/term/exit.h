@@ -13,10 +13,10 @@ enum exit_status {
     EXIT_SIGNAL = 128, /* plus the signal: 129 SIGHUP, 130 SIGINT, 143 SIGTERM */
 };
 
-/* Sets *ret to row i of the list of exit codes for the help. Returns -1 after the last row. */
 struct exit_status_help {
-    const char *codes, *text;
+    const char *codes, *text; /* "129, 130, 143" and their meaning */
 };
+/* Sets *ret to row i of the list of exit codes for the help. Returns -1 after the last row. */
 int exit_status_help(size_t i, struct exit_status_help *ret);
 
 /* Returns the exit code for a command that ended with this error. */

@@ -19,7 +19,7 @@ void message_print_to(FILE *out, const char *fmt, ...) __attribute__((format(pri
 /* Prints a message on stderr. For use as a callback; ignores ctx. */
 void message_print_line(void *ctx, const char *line);
 
-/* Prints the error and, on a second line, its hint. */
+/* Prints the error and, on the next lines, its hint. */
 void message_print_error(FILE *out, const struct err *err);
 
 #endif

@@ -20,10 +20,10 @@ struct progress_line {
     const struct host *host;
     const struct service *service; /* NULL: the host itself */
     const char *step;              /* a host's current step, a string literal */
+    int64_t since;                 /* clock_now() at the start of the step or the item */
     /* The members below describe an item of the service. */
     char kind[256];
-    int64_t since;    /* clock_now() at its start */
-    int64_t timed_ms; /* its requested duration; 0: none */
+    int64_t timed_ms; /* the requested duration; 0: none */
     uint64_t bytes;
     const char *waiting; /* the reason for waiting; NULL: not waiting */
     size_t index, n_items;
@@ -231,18 +231,18 @@ static int add_line(const struct progress_line *l, size_t columns, struct strlis
 static void draw_lines(struct progress *p)
 {
     struct strlist lines = {0};
-    size_t max_lines = 0, columns = 0, busy = 0;
+    size_t max_lines = 0, columns = 0, n_busy = 0;
     char more[60];
     int rc = 0;
     screen_max_size(&p->screen, &max_lines, &columns);
     for (size_t i = 0; i < p->n_lines; i++)
-        busy += p->lines[i].busy;
-    size_t shown = busy <= max_lines ? busy : max_lines - 1;
-    for (size_t i = 0; rc == 0 && lines.n < shown; i++)
+        n_busy += p->lines[i].busy;
+    size_t n_shown = n_busy <= max_lines ? n_busy : max_lines - 1;
+    for (size_t i = 0; rc == 0 && lines.n < n_shown; i++)
         if (p->lines[i].busy)
             rc = add_line(&p->lines[i], columns, &lines);
-    snprintf(more, sizeof more, "... and %zu more targets", busy - shown);
-    if (rc == 0 && busy > shown)
+    snprintf(more, sizeof more, "... and %zu more targets", n_busy - n_shown);
+    if (rc == 0 && n_busy > n_shown)
         rc = strlist_add(&lines, more, NULL);
     if (rc == 0)
         screen_draw(&p->screen, &lines);

@@ -17,30 +17,31 @@ struct progress_options {
     bool verbose; /* print steps and notes too */
     FILE *out;
     struct prompt *prompt; /* must outlive progress_end. Output pauses during its questions. NULL: none */
-    /* If not 0, treats `out` as a terminal of this size, and only progress_draw draws. */
+    /* Not 0: progress treats `out` as a terminal of this size, and starts no thread, so only progress_draw
+     * draws. */
     unsigned rows, columns;
 };
 
 struct progress_line;
 struct progress {
     struct progress_options options;
-    bool live;
+    bool live; /* there are live lines */
     bool ticker_runs;
     struct screen screen;
     struct progress_line *lines; /* in display order */
     size_t n_lines, cap_lines;
-    struct strlist printed;        /* "HOST: SERVICE: RULE" of each printed finding with `per_service` */
+    struct strlist printed;        /* "HOST: SERVICE: RULE" of each printed finding of a `per_service` rule */
     struct name_map printed_index; /* finds an entry of `printed` */
     FILE *delayed;                 /* collects output during a question; NULL: no question */
     char *delayed_text;
     size_t delayed_size;
     pthread_mutex_t mutex; /* protects the members above from the ticker */
-    pthread_t ticker;
+    pthread_t ticker;      /* the thread that draws the live lines */
     int stop_pipe[2];
 };
 
 void progress_init(struct progress *p, const struct progress_options *options);
-/* Stops the thread, wipes the live lines, detaches the prompt and frees the lines. May be called twice. */
+/* Stops the ticker, wipes the live lines, detaches the prompt and frees the lines. May be called twice. */
 void progress_end(struct progress *p);
 
 /* Shows a host that is being opened. */

@@ -140,16 +140,17 @@ static bool is_variable_set(const char *variable)
     return value && *value;
 }
 
-/* Returns whether ssh(1) would use SSH_ASKPASS: if forced, if preferred, or without a terminal. */
-static bool must_use_askpass(bool terminal)
+/* Returns whether ssh(1) would use SSH_ASKPASS: if SSH_ASKPASS_REQUIRE is `force`, or, with a display, if it
+ * is `prefer` or there is no terminal. */
+static bool must_use_askpass(bool has_terminal)
 {
     const char *require = getenv("SSH_ASKPASS_REQUIRE");
-    bool display = is_variable_set("DISPLAY") || is_variable_set("WAYLAND_DISPLAY");
+    bool has_display = is_variable_set("DISPLAY") || is_variable_set("WAYLAND_DISPLAY");
     if (!is_variable_set("SSH_ASKPASS") || (require && strcmp(require, "never") == 0))
         return false;
     if (require && strcmp(require, "force") == 0)
         return true;
-    return display && (!terminal || (require && strcmp(require, "prefer") == 0));
+    return has_display && (!has_terminal || (require && strcmp(require, "prefer") == 0));
 }
 
 static int run_askpass(const struct question *q, struct secret *ret, struct err *err)

@@ -26,14 +26,14 @@ struct prompt {
     struct secret passphrase;    /* the file's first line */
     struct keyring *keyring;     /* NULL: answers are not stored */
     char *program; /* profgrab's path, which ssh runs as its askpass program (cli/main.c); NULL: unknown */
-    pthread_mutex_t mutex;
+    pthread_mutex_t mutex; /* held during a question */
 };
 
 void prompt_init(struct prompt *p);
 void prompt_release(struct prompt *p);
 
 /* Uses the first line of the file as the passphrase of every private key, instead of asking the user. The
- * string must outlive the prompt. If the file is a pipe, waits at most wait_ms for its writer. Fails as
+ * name must outlive the prompt. If the file is a pipe, waits at most wait_ms for its writer. Fails as
  * secret_read_line does. */
 int prompt_use_file(struct prompt *p, const char *file, int64_t wait_ms, struct err *err);
 

@@ -10,17 +10,17 @@
 struct rows {
     const char *columns;  /* a letter for each column: `l` aligns it left, `r` right */
     struct strlist cells; /* row after row */
-    size_t fold_below; /* if the last cell does not fit, and its line has fewer columns left than this, fold
-                          the cell below the line; otherwise cut the cell. 0: always cut; SIZE_MAX:
-                          always fold */
-    bool failed;       /* memory ran out: rows are missing */
+    /* A last cell that does not fit is folded below its line if the line has fewer columns left for the cell
+     * than this; otherwise it is cut. 0: always cut; SIZE_MAX: always fold. */
+    size_t fold_below;
+    bool failed; /* memory ran out: rows are missing */
 };
 
 /* Adds a row: a printable text for each column. Copies the texts. */
 void rows_add(struct rows *rows, const char *const *cells);
 
-/* Prints all rows in lines of at most `width` columns (0: no limit). The first cell takes at most half of a
- * line. */
+/* Prints all rows in lines of at most `width` columns (0: no limit). The first cell of a row takes at most
+ * half of the line. */
 void rows_print(const struct rows *rows, size_t width, FILE *out);
 void rows_release(struct rows *rows);
 

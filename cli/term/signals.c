@@ -11,11 +11,11 @@
 #include "cli/term/exit.h"
 #include "base/banned.h"
 
-/* Members that other threads read are atomic. They are lock-free, so a handler may use them. */
+/* The members that other threads read are atomic and lock-free, so that a handler may use them. */
 struct signals {
     int pipe[2];
-    pid_t owner; /* the process that created the pipe; a forked child creates its own pipe */
-    atomic_int first_signal;
+    pid_t owner;             /* the process that created the pipe; a forked child creates its own pipe */
+    atomic_int first_signal; /* 0: none */
     atomic_int live_lines;
     char exit_text[2][1024]; /* the handler prints one while the other is changed */
     volatile sig_atomic_t exit_text_index;

@@ -31,8 +31,8 @@ int standard_stream_write(int fd, const void *p, size_t n, struct err *err);
 /* Returns whether standard output is a pipe or a socket without a reader. */
 bool standard_output_has_lost_reader(void);
 
-/* Flushes a stream. ERR_PIPE if the reader has closed the pipe. Fails also if an earlier write failed;
- * ERR_CANCELLED after a signal. */
+/* Flushes a stream. Fails also if an earlier write failed. The error of a failure after a signal is
+ * ERR_CANCELLED; otherwise ERR_PIPE means that the reader has closed the pipe. */
 int standard_stream_flush(FILE *out, struct err *err);
 
 #endif

@@ -756,7 +756,7 @@ static void one_host_exceeds_the_others(void **state)
         "host3 differs from 3 other hosts: it holds 3.91GB of heap in use, 101.50MB of heap in use "
         "at the median",
         "");
-    page_data_group(&(struct page_group){"gitaly", &fleet}, &b);
+    page_data_fleet(&(struct page_named_fleet){"gitaly", &fleet}, &b);
     json_t *root = parse_json(&b);
     const json_t *row = json_array_get(json_object_get(root, "hosts"), 3);
     assert_true(json_is_true(json_object_get(json_object_get(row, "heap"), "exceeds")));
