@@ -210,22 +210,20 @@ static bool has_description(struct str lines, const struct json_row *row)
     return has;
 }
 
-/* Writes the keys of an item in the order of the rows. Keeps the lines that have the row's description, and
- * the keys of copies. */
+/* Writes the keys of an item in the order of the rows. Keeps the lines that have the row's description. */
 static void write_item_keys(struct str old, struct buf *b)
 {
     for (const struct json_row *row = manifest_item_rows; row->key; row++) {
         struct str lines = find_lines(old, row->key);
         if (row->read_only)
             continue;
+        if (row != manifest_item_rows)
+            buf_addc(b, ',');
         if (lines.n > 0 && has_description(lines, row))
             buf_add(b, lines.p, lines.n);
         else
             add_line(b, row);
-        buf_addc(b, ',');
     }
-    struct str lines = find_lines(old, "original");
-    buf_add(b, lines.p, lines.n);
 }
 
 /* MANIFEST_SCHEMA=renew writes the lines instead of checking them. */
@@ -262,12 +260,14 @@ static void a_line_made_from_a_row_equals_that_of_the_document(void **state)
     for (const struct json_row *row = manifest_item_rows; row->key; row++) {
         /* These have more than the row knows: the two numbers, the words, the pattern. */
         if (row->type >= ROW_OBJECT || row->type == ROW_ENUM || row->read_only ||
-            strcmp(row->key, "pair") == 0 || strcmp(row->key, "sha256") == 0)
+            strcmp(row->key, "pair") == 0 || strcmp(row->key, "sha256") == 0 ||
+            strcmp(row->key, "status") == 0)
             continue;
         struct str lines = find_lines(all, row->key);
         buf_clear(&made);
         add_line(&made, row);
-        assert_int_equal(made.len, lines.n);
+        if (made.len != lines.n)
+            fail_msg("%s: %.*s", row->key, (int)made.len, made.data);
         assert_memory_equal(buf_str(&made), lines.p, lines.n);
         compared++;
     }

@@ -254,11 +254,11 @@ static void an_idle_child_ends_at_its_limit(void **state)
 {
     static const char manifest[] =
         HEAD "\"name\":\"b\",\"tool\":{},\"collector\":{},\"files\":[],\"hosts\":[]}";
+    struct manifest *m = read_manifest(manifest);
     const struct bundle_preview preview = {
-        .manifest = STR(manifest), .bytes = 1, .cancel_fd = -1, .fd = -1, .visit = visit_deadly};
+        .manifest = m, .bytes = 1, .cancel_fd = -1, .fd = -1, .visit = visit_deadly};
     struct err err = ERR_INIT;
     struct workdir *w = NULL;
-    struct manifest *m = NULL;
     struct confined_budget budget;
     FILE *spool = tmpfile();
     assert_non_null(spool);
@@ -268,7 +268,6 @@ static void an_idle_child_ends_at_its_limit(void **state)
 
     err = (struct err)ERR_INIT;
     assert_ok(workdir_new(*state, "h", 0, &w, &err), &err);
-    assert_ok(manifest_load(manifest, sizeof manifest - 1, &m, &err), &err);
     confined_budget_init(1, &budget);
     assert_int_equal(page_build_workdir(m, w, &budget, -1, &err), -1);
     assert_int_equal(err.kind, ERR_LIMIT);
