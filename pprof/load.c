@@ -18,7 +18,7 @@ struct source {
     const char *name;
     struct load_url from;
     struct profile *profile;
-    struct symbolize_sources servers;
+    struct symbolize_servers servers;
     struct err err;
     pthread_t thread;
     bool started; /* the thread; false: the source is not on a server */
@@ -33,7 +33,7 @@ struct sum {
     struct profile *profile; /* the sum of all chunks; NULL if there are no profiles */
     size_t n;                /* the number of profiles in it */
     bool remote;
-    struct symbolize_sources servers;
+    struct symbolize_servers servers;
     char file[200], build_id[100]; /* of the first program, cut to these sizes */
     bool mixed_files, mixed_builds;
 };

@@ -61,7 +61,7 @@ struct load_settings {
 
 struct load {
     struct profile *profile;
-    struct symbolize_sources servers; /* that sent the mappings */
+    struct symbolize_servers servers; /* that sent the mappings */
     bool remote;                      /* a server sent at least one of the profiles */
 };
 

@@ -56,7 +56,7 @@ static struct symbolize_mode read_mode(const struct symbolize_tools *t, const ch
     return m;
 }
 
-int symbolize(struct profile *p, const char *mode, const struct symbolize_sources *sources,
+int symbolize(struct profile *p, const char *mode, const struct symbolize_servers *sources,
               const struct symbolize_tools *tools, struct err *err)
 {
     struct symbolize_mode m = read_mode(tools, mode);

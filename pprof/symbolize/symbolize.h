@@ -45,18 +45,18 @@ struct symbolize_tools {
 };
 
 /* The server that sent a mapping. `key` is the mapping's build ID, else its file, else the URL. */
-struct symbolize_source {
+struct symbolize_server {
     char *key, *url; /* url: of the profile */
     uint64_t start;  /* of the mapping in the server's profile */
 };
 /* A list of servers. A zeroed list is empty. */
-struct symbolize_sources {
-    struct symbolize_source *items;
+struct symbolize_servers {
+    struct symbolize_server *items;
     size_t n, cap;
 };
-void symbolize_sources_release(struct symbolize_sources *s);
+void symbolize_sources_release(struct symbolize_servers *s);
 /* Appends the sources of `from`, which is empty afterwards. */
-int symbolize_sources_move(struct symbolize_sources *to, struct symbolize_sources *from, struct err *err);
+int symbolize_sources_move(struct symbolize_servers *to, struct symbolize_servers *from, struct err *err);
 
 /*
  * Sets the mappings' files to files found by build ID or name in a search path (like PATH; NULL or empty:
@@ -67,7 +67,7 @@ int symbolize_locate(struct profile *p, const char *search_path, symbolize_say_f
 
 /* Records `url` as the source of the profile's mappings. A mapping without build ID and file gets the URL
  * as its file; symbolize_remove_urls removes it. */
-int symbolize_collect(struct profile *p, const char *url, struct symbolize_sources *to, struct err *err);
+int symbolize_collect(struct profile *p, const char *url, struct symbolize_servers *to, struct err *err);
 /* Removes the file of each mapping whose file is a URL and that has no build ID. */
 void symbolize_remove_urls(struct profile *p);
 
@@ -76,7 +76,7 @@ void symbolize_remove_urls(struct profile *p);
  * requests. Runs, opens and requests nothing if no name is missing or mangled. Returns -1 where upstream
  * fails too (the server does not answer), and after a cancellation.
  */
-int symbolize(struct profile *p, const char *mode, const struct symbolize_sources *sources,
+int symbolize(struct profile *p, const char *mode, const struct symbolize_servers *sources,
               const struct symbolize_tools *tools, struct err *err);
 
 /* ---- programs.c: the external programs, within limits of memory and time ------------------------------- */

@@ -43,7 +43,7 @@ struct symbolize_inputs {
     const struct mapped_locations *locations;
 };
 int symbolize_local(const struct symbolize_inputs *s, struct err *err);
-int symbolize_remote(const struct symbolize_inputs *s, const struct symbolize_sources *sources,
+int symbolize_remote(const struct symbolize_inputs *s, const struct symbolize_servers *sources,
                      struct err *err);
 int symbolize_names(struct profile *p, const struct symbolize_mode *mode, const struct symbolize_tools *tools,
                     struct err *err);

@@ -21,17 +21,17 @@
 
 /* ---- sources ------------------------------------------------------------------------------------------- */
 
-void symbolize_sources_release(struct symbolize_sources *s)
+void symbolize_sources_release(struct symbolize_servers *s)
 {
     for (size_t i = 0; i < s->n; i++) {
         free(s->items[i].key);
         free(s->items[i].url);
     }
     free(s->items);
-    *s = (struct symbolize_sources){0};
+    *s = (struct symbolize_servers){0};
 }
 
-int symbolize_sources_move(struct symbolize_sources *to, struct symbolize_sources *from, struct err *err)
+int symbolize_sources_move(struct symbolize_servers *to, struct symbolize_servers *from, struct err *err)
 {
     if (array_reserve((void **)&to->items, &to->cap, to->n + from->n, sizeof *to->items, err) < 0)
         return -1;
@@ -42,12 +42,12 @@ int symbolize_sources_move(struct symbolize_sources *to, struct symbolize_source
     return 0;
 }
 
-static int add_source(struct symbolize_sources *to, struct str key, const char *url, uint64_t start,
+static int add_source(struct symbolize_servers *to, struct str key, const char *url, uint64_t start,
                       struct err *err)
 {
     if (array_reserve((void **)&to->items, &to->cap, to->n + 1, sizeof *to->items, err) < 0)
         return -1;
-    struct symbolize_source s = {strndup(key.p, key.n), strdup(url), start};
+    struct symbolize_server s = {strndup(key.p, key.n), strdup(url), start};
     if (!s.key || !s.url) {
         free(s.key);
         free(s.url);
@@ -57,7 +57,7 @@ static int add_source(struct symbolize_sources *to, struct str key, const char *
     return 0;
 }
 
-int symbolize_collect(struct profile *p, const char *url, struct symbolize_sources *to, struct err *err)
+int symbolize_collect(struct profile *p, const char *url, struct symbolize_servers *to, struct err *err)
 {
     for (size_t i = 0; i < p->n_mappings && i < SYMBOLIZE_MAPPINGS; i++) {
         struct profile_mapping *m = &p->mappings[i];
@@ -92,8 +92,8 @@ void symbolize_remove_urls(struct profile *p)
 }
 
 /* The first source of a mapping, by its file or else by its build ID. */
-static const struct symbolize_source *source_of(const struct profile *p, const struct profile_mapping *m,
-                                                const struct symbolize_sources *sources)
+static const struct symbolize_server *source_of(const struct profile *p, const struct profile_mapping *m,
+                                                const struct symbolize_servers *sources)
 {
     const uint32_t keys[] = {m->file, m->build_id};
     for (size_t k = 0; k < 2; k++)
@@ -307,7 +307,7 @@ static int name_locations(struct profile *p, struct location_list locations, con
 }
 
 static int request_names(const struct symbolize_inputs *s, uint32_t mapping,
-                         const struct symbolize_source *source, struct err *err)
+                         const struct symbolize_server *source, struct err *err)
 {
     struct profile *p = s->profile;
     const struct mapped_locations *m = s->locations;
@@ -333,14 +333,14 @@ static int request_names(const struct symbolize_inputs *s, uint32_t mapping,
     return rc;
 }
 
-int symbolize_remote(const struct symbolize_inputs *s, const struct symbolize_sources *sources,
+int symbolize_remote(const struct symbolize_inputs *s, const struct symbolize_servers *sources,
                      struct err *err)
 {
     struct profile *p = s->profile;
     for (uint32_t i = 0; i < s->locations->n_mappings; i++) {
         if (!s->mode->force && p->mappings[i].has_functions)
             continue;
-        const struct symbolize_source *source = source_of(p, &p->mappings[i], sources);
+        const struct symbolize_server *source = source_of(p, &p->mappings[i], sources);
         if (!source)
             continue;
         if (request_names(s, i, source, err) < 0)

@@ -610,7 +610,7 @@ static int name_lines(void *ctx, const struct symbolize_call *call, struct buf *
 
 static void symbolize_profile(const char *p, size_t n)
 {
-    struct symbolize_sources sources = {0};
+    struct symbolize_servers sources = {0};
     const struct symbolize_tools tools = {.run = name_lines, .post = name_addresses, .say = ignore_line};
     struct profile *profile = parse_profile(p, n);
     if (profile && symbolize_collect(profile, "http://h/debug/pprof/heap", &sources, NULL) == 0)

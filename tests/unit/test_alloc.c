@@ -1365,7 +1365,7 @@ static int symbolize_profile(void *ctx, struct err *err)
 {
     struct profile *p = profile_new(err);
     struct profile_mapping m = {.id = 1};
-    struct symbolize_sources sources = {0}, all = {0};
+    struct symbolize_servers sources = {0}, all = {0};
     struct symbolize_tools tools = {.run = answer_names, .post = answer_symbols};
     (void)ctx;
     if (!p)

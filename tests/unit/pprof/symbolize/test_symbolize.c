@@ -515,11 +515,11 @@ static struct str name_at(const struct profile *p, size_t location)
 }
 
 /* Symbolizes the profile with the simulated programs and server. NULL in `sources`: no server. */
-static void symbolize_with(struct profile *p, const char *mode, const struct symbolize_sources *sources,
+static void symbolize_with(struct profile *p, const char *mode, const struct symbolize_servers *sources,
                            struct fake *f, int expected_rc, struct err *err)
 {
     struct symbolize_tools tools = {.run = fake_run, .post = fake_post, .say = fake_say, .ctx = f};
-    static const struct symbolize_sources none;
+    static const struct symbolize_servers none;
     f->messages = (struct buf)BUF_INIT(4096);
     *err = (struct err)ERR_INIT;
     assert_int_equal(symbolize(p, mode, sources ? sources : &none, &tools, err), expected_rc);
@@ -619,7 +619,7 @@ static void a_server_is_queried(void **state)
     (void)state;
     struct err err;
     struct profile *p = make_profile_with_two_addresses("");
-    struct symbolize_sources sources = {0};
+    struct symbolize_servers sources = {0};
     assert_ok(symbolize_collect(p, "http://host/debug/pprof/heap", &sources, &err), &err);
     assert_str(profile_str(p, p->mappings[0].file), "http://host/debug/pprof/heap");
     /* In a merged profile, the mapping may have moved. */
@@ -647,7 +647,7 @@ static void an_answer_for_many_addresses_is_bounded(void **state)
     (void)state;
     struct err err;
     struct profile *p = make_profile_with_two_addresses("");
-    struct symbolize_sources sources = {0};
+    struct symbolize_servers sources = {0};
     p->mappings[0].limit = 0x501000;
     for (uint64_t i = 2; i < 40000; i++)
         assert_ok(profile_add_location(
@@ -709,7 +709,7 @@ static void the_number_of_symbolized_mappings_is_limited(void **state)
     char path[40];
     write_small_elf(path);
     struct profile *p = make_profile_with_two_addresses(path);
-    struct symbolize_sources sources = {0};
+    struct symbolize_servers sources = {0};
     for (uint64_t i = 1; i < 3 * SYMBOLIZE_MAPPINGS; i++) {
         struct profile_mapping m = p->mappings[0];
         struct profile_location l = {
@@ -742,7 +742,7 @@ static void a_failed_query_of_a_server_is_a_warning(void **state)
     (void)state;
     struct err err;
     struct profile *p = make_profile_with_two_addresses("");
-    struct symbolize_sources sources = {0};
+    struct symbolize_servers sources = {0};
     struct fake f = {0};
     assert_ok(symbolize_collect(p, "http://host/x", &sources, &err), &err);
     symbolize_with(p, "remote", &sources, &f, -1, &err);
