@@ -74,8 +74,32 @@ static int open_with_openat2(int fd, const char *path, int flags)
 #endif
 }
 
-/* Opens one component after the other. Returns -1 with errno. */
-static int open_by_components(int fd, const char *path, int flags)
+/* Sets mode 0700 whatever the umask is. If the umask removed the owner's rights, sets the mode by name,
+ * because the directory cannot be opened. Returns -1 with errno. */
+static int make_directory_private(int dir_fd, const char *name)
+{
+    struct stat st;
+    if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return -1;
+    if ((st.st_mode & 07777) == 0700)
+        return 0;
+    int fd = openat(dir_fd, name, LIST_FLAGS);
+    int rc = fd >= 0 ? fchmod(fd, 0700) : fchmodat(dir_fd, name, 0700, AT_SYMLINK_NOFOLLOW);
+    fd_close(&fd);
+    return rc;
+}
+
+/* Creates a directory if it does not exist. Returns -1 with errno. */
+static int ensure_directory(int dir_fd, const char *name)
+{
+    if (mkdirat(dir_fd, name, 0700) == 0)
+        return make_directory_private(dir_fd, name);
+    return errno == EEXIST ? 0 : -1;
+}
+
+/* Opens one component after the other. If `create` is true, creates the missing ones. Returns -1 with errno.
+ */
+static int open_by_components(int fd, const char *path, int flags, bool create)
 {
     char name[NAME_MAX + 1];
     int parent = -1;
@@ -87,7 +111,10 @@ static int open_by_components(int fd, const char *path, int flags)
             return -1;
         }
         snprintf(name, sizeof name, "%.*s", (int)n, p);
-        int next = openat(parent < 0 ? fd : parent, name, p[n] ? LOOKUP_FLAGS : flags);
+        int above = parent < 0 ? fd : parent;
+        int next = create && ensure_directory(above, name) < 0
+                       ? -1
+                       : openat(above, name, p[n] ? LOOKUP_FLAGS : flags);
         fd_close(&parent);
         if (next < 0 || !p[n])
             return next;
@@ -110,7 +137,7 @@ static int open_directory(const struct dir *dir, const char *path, int flags)
         fd = open_with_openat2(dir->fd, path, flags);
     if (fd >= 0 || (errno != ENOSYS && errno != EPERM))
         return fd;
-    return open_by_components(dir->fd, path, flags);
+    return open_by_components(dir->fd, path, flags, false);
 }
 
 /* The last component of a path and its directory. */
@@ -396,21 +423,6 @@ int dir_give_name(const struct dir *dir, int fd, const char *path, struct err *e
     return rc < 0 ? set_path_error(err, dir, "create", path) : 0;
 }
 
-/* Sets mode 0700 whatever the umask is. If the umask removed the owner's rights, sets the mode by name,
- * because the directory cannot be opened. Returns -1 with errno. */
-static int make_directory_private(int dir_fd, const char *name)
-{
-    struct stat st;
-    if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return -1;
-    if ((st.st_mode & 07777) == 0700)
-        return 0;
-    int fd = openat(dir_fd, name, LIST_FLAGS);
-    int rc = fd >= 0 ? fchmod(fd, 0700) : fchmodat(dir_fd, name, 0700, AT_SYMLINK_NOFOLLOW);
-    fd_close(&fd);
-    return rc;
-}
-
 int dir_mkdir(const struct dir *dir, const char *path, struct err *err)
 {
     struct location location;
@@ -425,30 +437,41 @@ int dir_mkdir(const struct dir *dir, const char *path, struct err *err)
     return rc;
 }
 
-int dir_mkdirs(const struct dir *dir, const char *path, struct err *err)
+/* Opens the longest part of a path that exists; that may be `dir` itself. *ret_rest is the part of the path
+ * below it, "" if the whole path exists. Returns -1 with errno. */
+static int open_existing_part(const struct dir *dir, const char *path, const char **ret_rest)
 {
     char part[MAX_PATH + 1];
-    struct err why = ERR_INIT;
-    int rc = 0;
-    if (!is_well_formed(path)) {
-        errno = EXDEV;
+    size_t n = strlen(path);
+    for (;;) {
+        snprintf(part, sizeof part, "%.*s", (int)n, path);
+        int fd = open_directory(dir, part, LOOKUP_FLAGS);
+        *ret_rest = path + n + (path[n] == '/');
+        if (fd >= 0 || errno != ENOENT || n == 0)
+            return fd;
+        while (n > 0 && path[--n] != '/')
+            ;
+    }
+}
+
+/* Looks for the existing part from the end of the path, because the caller may create many deep directories
+ * that differ only at their ends. */
+int dir_mkdirs(const struct dir *dir, const char *path, struct err *err)
+{
+    const char *rest = "";
+    int fd = -1;
+    errno = EXDEV;
+    if (is_well_formed(path))
+        fd = open_existing_part(dir, path, &rest);
+    if (fd >= 0 && *rest) {
+        int part_fd = fd;
+        fd = open_by_components(part_fd, rest, LOOKUP_FLAGS, true);
+        fd_close(&part_fd);
+    }
+    if (fd < 0)
         return set_path_error(err, dir, "create the directory", path);
-    }
-    for (const char *p = path; rc == 0; p++) {
-        p += strcspn(p, "/");
-        snprintf(part, sizeof part, "%.*s", (int)(p - path), path);
-        if (dir_mkdir(dir, part, &why) < 0 && why.kind != ERR_EXISTS)
-            rc = -1;
-        if (!*p)
-            break;
-    }
-    /* An existing entry may be a file or a link. */
-    int fd = rc == 0 ? dir_open_subdir(dir, path, &why) : -1;
-    rc = fd < 0 ? -1 : 0;
     fd_close(&fd);
-    if (rc < 0 && err)
-        *err = why;
-    return rc;
+    return 0;
 }
 
 /* ---- replacing and renaming ---- */
@@ -607,24 +630,40 @@ static DIR *open_stream(int fd)
 
 static int remove_at(int dir_fd, const char *name, unsigned depth);
 
-/* Removes all entries of a directory. readdir may skip entries while others are removed, so this repeats
- * until a pass finds no entry. Returns -1 with the first errno. */
-static int remove_entries(DIR *stream, unsigned depth)
+/* Removes the entries of a directory that readdir finds. Returns whether it found one. *ret_errno is the
+ * first error, 0 if there is none. */
+static bool remove_entries(DIR *stream, unsigned depth, int *ret_errno)
 {
+    bool found = false;
     int why = 0;
-    for (bool found = true; found && !why; rewinddir(stream)) {
-        found = false;
-        for (struct dirent *e; (errno = 0, e = readdir(stream));) {
-            if (is_dot_or_dot_dot(e->d_name))
-                continue;
-            found = true;
-            if (remove_at(dirfd(stream), e->d_name, depth + 1) < 0 && !why)
-                why = errno;
-        }
-        why = why ? why : errno;
+    for (struct dirent *e; (errno = 0, e = readdir(stream));) {
+        if (is_dot_or_dot_dot(e->d_name))
+            continue;
+        found = true;
+        if (remove_at(dirfd(stream), e->d_name, depth + 1) < 0 && !why)
+            why = errno;
     }
-    errno = why;
-    return why ? -1 : 0;
+    *ret_errno = why ? why : errno;
+    return found;
+}
+
+/* Removes an open directory with its entries. readdir may skip entries while others are removed, so this
+ * repeats until the directory is empty. Returns -1 with the first errno. */
+static int remove_directory(int dir_fd, const char *name, DIR *stream, unsigned depth)
+{
+    for (;;) {
+        int why = 0;
+        bool found = remove_entries(stream, depth, &why);
+        if (why) {
+            errno = why;
+            return -1;
+        }
+        if (unlinkat(dir_fd, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+            return 0;
+        if (!found || (errno != ENOTEMPTY && errno != EEXIST))
+            return -1;
+        rewinddir(stream);
+    }
 }
 
 static int remove_at(int dir_fd, const char *name, unsigned depth)
@@ -644,12 +683,10 @@ static int remove_at(int dir_fd, const char *name, unsigned depth)
         errno = errno == ENOTDIR ? why : errno;
         return -1;
     }
-    int rc = remove_entries(stream, depth);
+    int rc = remove_directory(dir_fd, name, stream, depth);
     why = errno;
     closedir(stream);
     errno = why;
-    if (rc == 0 && unlinkat(dir_fd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
-        rc = -1;
     return rc;
 }
 

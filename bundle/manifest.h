@@ -21,9 +21,9 @@ int manifest_read(const char *text, size_t n, struct manifest **ret, struct err 
 /*
  * Loads a manifest that a run continues. Checks it strictly, because it is untrusted: the version, each key
  * of docs/formats.md with its type, hosts and services with unique names that fit in a path, files below
- * HOST/SERVICE (local ones below the directory), printable text. ERR_FAILED names the fault. Refuses a copy
- * made for a hand-off. Drops the settings and the end of the earlier run, its summary and its report, but
- * keeps the common start time of its profiles (`sync`).
+ * HOST/SERVICE (local ones below the directory), printable text, at most WORKDIR_MAX_ENTRIES files and
+ * directories. ERR_FAILED names the fault. Refuses a copy made for a hand-off. Drops the settings and the end
+ * of the earlier run, its summary and its report, but keeps the common start time of its profiles (`sync`).
  *
  * A record added later replaces the record of the same host, the same service, or the same kind, argument and
  * pair. A host or service added with an error keeps the other members of the earlier record, because the

@@ -42,13 +42,25 @@ static int refuse_copy(const json_t *root, struct err *err)
     return err_hint(err, "the sender of this copy has the original bundle");
 }
 
+struct path_list {
+    struct manifest *m;
+    const char *last; /* the path added last; NULL: none */
+    size_t n_entries; /* files and directories; a directory counts again after files of another one */
+};
+
+/* Adds a path to the index. Refuses a manifest whose files a work directory has no room for. */
 static int add_path(void *ctx, json_t *item, const struct file_entry *file, struct err *err)
 {
-    struct manifest *m = ctx;
+    struct path_list *list = ctx;
     (void)item;
-    if (manifest_has_path(m, file->path))
+    if (manifest_has_path(list->m, file->path))
         return err_set(err, ERR_FAILED, PATH_MANIFEST " describes %s twice", file->path);
-    return manifest_add_path(m, file->path, err);
+    list->n_entries += 1 + path_count_new_directories(list->last, file->path);
+    list->last = file->path;
+    if (list->n_entries > WORKDIR_MAX_ENTRIES)
+        return err_set(err, ERR_FAILED, PATH_MANIFEST " has more than %d files and directories",
+                       WORKDIR_MAX_ENTRIES);
+    return manifest_add_path(list->m, file->path, err);
 }
 
 static bool is_below(const char *file, const char *outer, const char *inner)
@@ -128,7 +140,8 @@ int manifest_load(const char *text, size_t n, struct manifest **ret, struct err 
     if (refuse_copy(root, err) < 0 || json_rows_check(root, manifest_rows, err) < 0)
         goto out;
     drop_run_results(root);
-    if (manifest_read_json(root, &m, err) < 0 || manifest_json_visit_items(root, add_path, m, err) < 0 ||
+    if (manifest_read_json(root, &m, err) < 0 ||
+        manifest_json_visit_items(root, add_path, &(struct path_list){.m = m}, err) < 0 ||
         check_and_index_hosts(m, err) < 0)
         goto out;
     m->index->resumed = true;

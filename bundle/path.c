@@ -50,3 +50,14 @@ int path_check(const char *path, struct err *err)
     return err_set(err, ERR_FAILED, "the path \"%s\" is not safe: it has %s",
                    text_printable(shown, sizeof shown, path, strlen(path)), why);
 }
+
+size_t path_count_new_directories(const char *previous, const char *path)
+{
+    size_t same = 0, n = 0;
+    for (size_t i = 0; previous && path[i] && previous[i] == path[i]; i++)
+        if (path[i] == '/')
+            same = i + 1;
+    for (const char *p = path + same; (p = strchr(p, '/')); p++)
+        n++;
+    return n;
+}

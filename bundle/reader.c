@@ -157,18 +157,6 @@ static const char *find_entry_fault(struct archive_entry *e)
     return NULL;
 }
 
-/* Counts the directories of a path that are not in the previous path. */
-static size_t count_new_directories(const char *previous, const char *path)
-{
-    size_t same = 0, n = 0;
-    for (size_t i = 0; previous && path[i] && previous[i] == path[i]; i++)
-        if (path[i] == '/')
-            same = i + 1;
-    for (const char *p = path + same; (p = strchr(p, '/')); p++)
-        n++;
-    return n;
-}
-
 /* Copies the entry's path into r->path, without a directory's trailing slash, and checks it. */
 static int set_path(struct reader *r, struct archive_entry *e, struct err *err)
 {
@@ -181,7 +169,7 @@ static int set_path(struct reader *r, struct archive_entry *e, struct err *err)
     char *copy = strndup(path, n);
     if (!copy)
         return err_nomem(err);
-    r->directories += count_new_directories(r->path, copy);
+    r->directories += path_count_new_directories(r->path, copy);
     free(r->path);
     r->path = copy;
     return path_check(r->path, err) < 0 ? err_wrap(err, "%s", r->file) : 0;

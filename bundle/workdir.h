@@ -10,6 +10,10 @@
 
 struct workdir;
 
+/* The most files and directories of a work directory that is resumed, also if a bundle is unpacked into it.
+ */
+#define WORKDIR_MAX_ENTRIES 50000
+
 /* The limit of bytes in holes, in all files of a work directory or of a new bundle together. Only a power cut
  * makes holes. Reading a file takes time in proportion to its size, so without this limit a sparse file of
  * 4 kB on disk could take minutes. */

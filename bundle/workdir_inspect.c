@@ -107,7 +107,7 @@ static int inspect_entry(void *ctx, const char *path, const struct stat *st, str
 int workdir_inspect(const struct dir *directory, const char *use, struct err *err)
 {
     struct inspection inspection = {.directory = directory, .use = use};
-    const struct dir_walk options = {.max_entries = BUNDLE_MAX_MEMBERS,
+    const struct dir_walk options = {.max_entries = WORKDIR_MAX_ENTRIES,
                                      .max_depth = PATH_MAX_DEPTH,
                                      .visit = inspect_entry,
                                      .ctx = &inspection};

@@ -87,8 +87,22 @@ static void make_long_names(struct buf *to, size_t n)
         buf_add(to, (char[512]){0}, 512);
 }
 
+/* Each member is in a directory of its own at the end of a deep path. */
+static void make_deep_directories(struct buf *to, size_t n)
+{
+    char name[100];
+    begin_archive(to);
+    for (unsigned i = 0; to->len + 1536 < n; i++) {
+        snprintf(name, sizeof name, "b/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/%x/a/f", i);
+        add_header(to, name, '0', 0);
+    }
+    for (int i = 0; i < 2; i++)
+        buf_add(to, (char[512]){0}, 512);
+}
+
 static const struct cost_grammar archives[] = {
     {"members", NULL, NULL, NULL, make_members, 0},
+    {"deep directories", NULL, NULL, NULL, make_deep_directories, 0},
     {"members of one name", NULL, NULL, NULL, make_equal_members, 0},
     {"long names", NULL, NULL, NULL, make_long_names, 0},
     {0},

@@ -97,6 +97,26 @@ def write_bundle(members, extra=b"", undescribed=0):
         out.write(gzip.compress(bytes(1 << 20), mtime=0) * (undescribed >> 20))
 
 
+# Writes a bundle of one host whose services have 200 empty dumps each, at these paths below HOST/SERVICE, and a failed item.
+def write_bundle_to_resume(paths):
+    import hashlib, json
+
+    item = {"kind": "goroutines", "status": "ok", "bytes": 0, "sha256": hashlib.sha256(b"").hexdigest()}
+    files = [f"h/s{i // 200}/{name}" for i, name in enumerate(paths)]
+    services = [{"name": f"s{i // 200}", "items": [{**item, "file": name} for name in files[i:i + 200]]} for i in range(0, len(files), 200)]
+    services[0]["items"].append({"kind": "heap", "status": "failed", "error": "x"})
+    head = {"format": "profgrab-bundle", "version": 1, "name": "x", "tool": {"name": "profgrab"}, "collector": {},
+            "asked": {"kinds": ["heap", "goroutines"], "targets": [{"host": "h", "service": "s0"}]},
+            "hosts": [{"name": "h", "services": services}], "files": []}
+    text = json.dumps(head, separators=(",", ":")).encode()
+    with gzip.GzipFile(path, "wb", compresslevel=6, mtime=0) as out:
+        for name, content in [("manifest.json", text)] + [(name, b"") for name in files]:
+            info = tarfile.TarInfo("x/" + name)
+            info.size = len(content)
+            out.write(info.tobuf(tarfile.PAX_FORMAT) + content + bytes(-len(content) % 512))
+        out.write(bytes(1024))
+
+
 def write_hostile_bundle(kind):
     most = 255 << 20  # a small bundle may inflate to little more
     if kind == "signs":
@@ -115,6 +135,12 @@ def write_hostile_bundle(kind):
         write_bundle([("cmdline", b"--a=b\0", (4 << 20) // 6)] * 60)
     elif kind == "members":
         write_bundle([("goroutines", b"a", 1)] * 49000)
+    elif kind == "directories":  # about as many as a bundle may have, each at the end of a deep path
+        write_bundle_to_resume(["a/" * 26 + f"{i}/f" for i in range(43000)])
+    elif kind == "too-many-directories":
+        write_bundle_to_resume([f"{i // 4}/" + "a/" * 26 + f"{i}/f" for i in range(46000)])
+    elif kind == "entries-to-resume":  # as many as resume accepts
+        write_bundle_to_resume(["a/" * 26 + f"{i}/f" for i in range(23000)])
     elif kind == "strings":
         write_bundle([], b'"list":[%s],' % b",".join(b'"token=w%07dabcdefg"' % i for i in range(700000)))
 
@@ -170,7 +196,8 @@ elif kind == "one-bad":
     good = b"goroutine 1 [running]:\nmain.f(...)\n\t/a.go:1 +0x1\n"
     bundle(manifest(b",".join(item % (n, n) for n in (b"first", b"bad", b"last"))),
            {"first.txt": good, "bad.txt": b"goroutine 1 [a]:\na()\n\n" * 10800000, "last.txt": good})
-elif kind in ("signs", "quotes", "names", "secrets", "zip-in-zip", "undescribed", "cmdlines", "members", "strings"):
+elif kind in ("signs", "quotes", "names", "secrets", "zip-in-zip", "undescribed", "cmdlines", "members", "directories",
+              "too-many-directories", "entries-to-resume", "strings"):
     write_hostile_bundle(kind)
 elif kind == "large":
     import random

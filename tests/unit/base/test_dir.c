@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/unit/unit.h"
@@ -455,6 +456,65 @@ static void temporary_files_have_different_names_without_the_pid(void **state)
     scene_close(&s);
 }
 
+/* ---- directories ------------------------------------------------------------------------------------- */
+
+#define DEEP "a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/q/r/s/t/u/v/w/x/y/z/1/2/3/4"
+
+static void missing_directories_are_created_below_existing_ones(void **state)
+{
+    static const char *const paths[] = {"a", "a/b/c", "a/b", "a/b/d/e/f", "g/h", DEEP, DEEP "/5", DEEP};
+    for (int without_openat2 = 0; without_openat2 < 2; without_openat2++) {
+        struct scene s;
+        struct err err = ERR_INIT;
+        struct stat st;
+        scene_open(&s, *state, without_openat2);
+        for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+            assert_ok(dir_mkdirs(&s.dir, paths[i], &err), &err);
+            assert_ok(dir_stat(&s.dir, paths[i], &st, &err), &err);
+            assert_true(S_ISDIR(st.st_mode) && (st.st_mode & 07777) == 0700);
+        }
+        assert_int_equal(scratch_count(s.inside), 2);
+        make_link(&s, "nowhere", "a/dead");
+        assert_int_equal(dir_mkdirs(&s.dir, "a/dead/below", &err), -1);
+        assert_contains(err.msg, "is a symbolic link, and profgrab follows no links in this directory");
+        char *long_name = format_text("a/new/%0256d/below", 0);
+        assert_int_equal(dir_mkdirs(&s.dir, long_name, &err), -1);
+        free(long_name);
+        scene_close(&s);
+    }
+}
+
+/* Returns the processor time of many calls of `operation`. */
+static clock_t measure_calls(const struct dir *dir,
+                             int (*operation)(const struct dir *, const char *, struct err *))
+{
+    clock_t begin = clock();
+    for (int i = 0; i < 2000; i++)
+        assert_int_equal(operation(dir, DEEP, NULL), 0);
+    return clock() - begin;
+}
+
+static int look_up(const struct dir *dir, const char *path, struct err *err)
+{
+    struct stat st;
+    return dir_stat(dir, path, &st, err);
+}
+
+/* A stranger's bundle may have a deep directory with very many files. dir_mkdirs must not try to create each
+ * directory of its path again for each file. */
+static void an_existing_deep_directory_takes_as_long_as_a_lookup(void **state)
+{
+    struct scene s;
+    struct err err = ERR_INIT;
+    bool fast = false;
+    scene_open(&s, *state, false);
+    assert_ok(dir_mkdirs(&s.dir, DEEP, &err), &err);
+    for (int tries = 0; tries < 5 && !fast; tries++)
+        fast = measure_calls(&s.dir, dir_mkdirs) < 6 * measure_calls(&s.dir, look_up);
+    assert_true(fast);
+    scene_close(&s);
+}
+
 /* ---- trees ------------------------------------------------------------------------------------------- */
 
 static void removal_follows_no_link(void **state)
@@ -580,6 +640,8 @@ int main(void)
         SCRATCH(rename_replaces_a_file_and_rename_new_does_not),
         SCRATCH(a_nameless_file_never_replaces_a_file),
         SCRATCH(temporary_files_have_different_names_without_the_pid),
+        SCRATCH(missing_directories_are_created_below_existing_ones),
+        SCRATCH(an_existing_deep_directory_takes_as_long_as_a_lookup),
         SCRATCH(removal_follows_no_link),
         SCRATCH(a_walk_lists_every_entry_up_to_its_limits),
         SCRATCH(a_kernel_without_openat2_is_supported),

@@ -433,7 +433,29 @@ static void too_many_directories_are_refused(void **state)
     struct bundle_summary sum;
     struct err err = ERR_INIT;
     assert_int_equal(bundle_verify(path, NULL, &sum, &err), -1);
-    assert_non_null(strstr(err.msg, "has more than 400000 directories"));
+    assert_non_null(strstr(err.msg, "has more than 50000 directories"));
+    free(path);
+}
+
+/* A run that collects one profile from each of very many hosts makes two directories for each file. */
+static void a_host_and_a_service_for_each_of_many_members_are_accepted(void **state)
+{
+    static const struct tarball_member first = FIRST;
+    struct buf paths = BUF_INIT(4 << 20);
+    struct err err = ERR_INIT;
+    char *path = file_join(*state, "x.tar.gz");
+    struct archive *a = tarball_new(path);
+    tarball_put(a, &first, MANIFEST, strlen(MANIFEST));
+    for (int i = 1; i < BUNDLE_MAX_DIRECTORIES / 2; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "b/host-%d/s/heap", i);
+        const struct tarball_member member = {.path = name};
+        tarball_put(a, &member, NULL, 0);
+    }
+    tarball_end(a);
+    assert_ok(bundle_list(path, NULL, add_path, &paths, &err), &err);
+    assert_non_null(strstr(buf_str(&paths), "host-24999/s/heap"));
+    buf_release(&paths);
     free(path);
 }
 
@@ -488,6 +510,7 @@ int main(void)
         SCRATCH(sparse_files_are_refused),
         SCRATCH(holes_beyond_the_stated_size_are_refused),
         SCRATCH(too_many_directories_are_refused),
+        SCRATCH(a_host_and_a_service_for_each_of_many_members_are_accepted),
         SCRATCH(a_file_below_a_file_is_refused_but_an_unlisted_directory_is_not),
         SCRATCH(invalid_manifests_are_refused),
         SCRATCH(files_that_are_no_bundles_are_refused),

@@ -1125,6 +1125,40 @@ static void invalid_manifests_are_not_loaded(void **state)
     }
 }
 
+/* Loads a manifest with n files, each in a directory of its own, and 100 of them in a service. */
+static int load_directories(int n, struct err *err)
+{
+    struct manifest *m = NULL;
+    struct buf text = BUF_INIT(16 << 20);
+    buf_adds(&text, HEAD "\"name\": \"b\", \"tool\": {}, \"collector\": {}, \"files\": [], "
+                         "\"hosts\": [{\"name\": \"h\", \"services\": [");
+    for (int i = 0; i < n; i++) {
+        if (i % 100 == 0)
+            buf_addf(&text, "%s{\"name\": \"s%d\", \"items\": [", i > 0 ? "]}," : "", i / 100);
+        buf_addf(&text,
+                 "%s{\"kind\": \"heap\", \"status\": \"ok\", \"bytes\": 1, \"sha256\": \"" SHA_A
+                 "\", \"file\": \"h/s%d/%d/x\"}",
+                 i % 100 > 0 ? "," : "", i / 100, i);
+    }
+    buf_adds(&text, "]}]}]}");
+    int rc = load_text(buf_str(&text), text.len, &m, err);
+    manifest_free(m);
+    buf_release(&text);
+    return rc;
+}
+
+/* Each file takes two entries, each service one, and the host one. */
+static void too_many_files_and_directories_are_not_loaded(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    int most = 24875;
+    assert_int_equal(2 * most + (most + 99) / 100 + 1, WORKDIR_MAX_ENTRIES);
+    assert_ok(load_directories(most, &err), &err);
+    assert_refused(load_directories(most + 1, &err), &err, ERR_FAILED,
+                   "manifest.json has more than 50000 files and directories");
+}
+
 #define TARGET(host, service) "{\"host\": \"" host "\", \"service\": \"" service "\"}"
 #define ASKED(targets)                                                                                       \
     HEAD "\"name\": \"b\", \"tool\": {}, \"collector\": {}, \"hosts\": [], \"files\": [], "                  \
@@ -1376,6 +1410,7 @@ int main(void)
         cmocka_unit_test(a_complete_target_has_no_error),
         cmocka_unit_test(the_readme_marks_the_second_item_of_a_pair),
         cmocka_unit_test(invalid_manifests_are_not_loaded),
+        cmocka_unit_test(too_many_files_and_directories_are_not_loaded),
         cmocka_unit_test(repeated_or_ungrouped_targets_are_refused),
         cmocka_unit_test(a_cut_manifest_is_not_loaded),
         cmocka_unit_test(hosts_and_services_are_saved_in_the_requested_order),
