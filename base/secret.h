@@ -59,8 +59,8 @@ void secret_mask(char *text, const char *needle);
  */
 int secret_read_line(const char *path, int64_t deadline, int cancel_fd, struct secret *ret, struct err *err);
 
-/* Forbids core dumps of this process and, from now on, debuggers of the same user. Builds with sanitizers
- * only forbid core dumps, because sanitizers attach to the process. */
+/* Forbids core dumps of this process. On Linux also forbids that debuggers of the same user attach. Builds
+ * with sanitizers only forbid core dumps, because sanitizers attach to the process. */
 void secret_protect_process(void);
 
 #endif

@@ -12,8 +12,8 @@
 
 #include "base/banned.h"
 
-/* Returns whether ssh leaves the path unchanged: ssh expands % tokens in it and passes it to a shell without
- * quotes. */
+/* Returns whether the path has only characters that ssh leaves unchanged: ssh expands % tokens, and passes
+ * the path to a shell without quotes. */
 static bool is_plain(const char *path)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+,@";

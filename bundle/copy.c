@@ -140,8 +140,8 @@ static int set_recipients(json_t *handoff, const struct age_recipients *recipien
     return rc;
 }
 
-/* Adds the key `handoff`. Redacts the strings of `handoff` first, because the list of redactions counts these
- * redactions too. */
+/* Adds the key `handoff`. Redacts the strings of `handoff` before it adds the
+ * list `redactions`, because that list counts these redactions too. */
 static int set_handoff(struct copying *c, struct err *err)
 {
     char time[64];
@@ -163,8 +163,8 @@ static int set_handoff(struct copying *c, struct err *err)
     return 0;
 }
 
-/* Redacts a text of the issue with the rules and with the words that were redacted in the copy. *ret is a new
- * string, or NULL without a text; *ret_changed: it was redacted. */
+/* Redacts a text of the issue: what the rules of redaction match, and each word that was redacted in the
+ * copy. *ret is a new string, or NULL without a text; *ret_changed: it was redacted. */
 static int redact_issue_text(struct copying *c, const char *text, char **ret, bool *ret_changed,
                              struct err *err)
 {
@@ -477,7 +477,7 @@ static int write_copy(struct copying *c, struct err *err)
     return 0;
 }
 
-/* Replaces the error of a reached limit with an error that names the bundle. */
+/* If the copy used up its processor time, replaces the error with one that names the bundle. */
 static void explain_limit(const struct copying *c, struct err *err)
 {
     if (!err || err->kind != ERR_LIMIT || !stop_is_out_of_time(&c->stop))

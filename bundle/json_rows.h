@@ -33,7 +33,7 @@ enum row_type {
 /*
  * A key that an object may have. The last row of a table has no key. ROWS_END_SOURCE makes a last row with
  * the member `source`: the JSON object from which the struct was read, or NULL if the table has rows for all
- * keys of the object. json_rows_print prints the keys without a row again.
+ * keys of the object. json_rows_print takes the keys without a row from `source`.
  */
 struct json_row {
     const char *key;

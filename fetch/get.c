@@ -1,4 +1,5 @@
-/* One request to one service, outside a run: opens the host, loads the secret, sends a GET. */
+/* One request to one service, outside a run: loads the secret, opens the host, sends a GET. Of
+ * `grab`, only the access settings and the observer are used. */
 #include "fetch/credentials.h"
 #include "fetch/endpoint.h"
 #include "fetch/fetch.h"

@@ -1,7 +1,7 @@
 /*
- * Findings: the few sentences that an expert would write about profiles. Each finding has a figure, a file
- * and a function to look at. The table of rules (rules.c) gives each rule's evidence, threshold, sentence,
- * function to look at and source. docs/reading.md prints this table.
+ * Findings: the few sentences that an expert would write about profiles. Each finding gives a number, the
+ * file that it comes from, and a function to look at. The table of rules (rules.c) gives each rule's
+ * evidence, threshold, sentence, function to look at and source. docs/reading.md prints this table.
  *
  * A suspect's share of samples must exceed the threshold by two standard errors, so that a few samples give
  * no finding.

@@ -69,7 +69,8 @@ int goroutine_add_frame(struct goroutines *goroutines, struct goroutine_frame fr
     return 0;
 }
 
-/* Drops the runtime's frames at both ends, but keeps at least one frame. */
+/* Drops the runtime's frames at both ends. If all remaining frames are the runtime's, drops none at the inner
+ * end. */
 static void trim_runtime(struct goroutine *current)
 {
     size_t first = 0;

@@ -66,8 +66,9 @@ int page_attempt(const struct page_attempts *attempts, proc_confined_fn *body, v
     struct proc_fork_limits limits = attempts->limits;
     struct err why = ERR_INIT;
     off_t begin = attempts->fd < 0 ? 0 : lseek(attempts->fd, 0, SEEK_CUR);
+    /* Each of the two children gets half of the processor time. It reads files for half of its own time, and
+     * draws comparisons in the rest. */
     limits.cpu_ms /= 2;
-    /* The other half of a child's time is for comparisons. */
     p->reading_ms = limits.cpu_ms / 2;
     int rc = confined_run(&work, &limits, ret, &why);
     if (rc < 0 && truncate_output(attempts->fd, begin) && exclude_file(p, attempts->notes, &why)) {

@@ -16,8 +16,8 @@ struct function_table {
 void function_table_init(struct function_table *t, struct profile *p);
 void function_table_release(struct function_table *t);
 
-/* Finds the function with the same name, filename and start_line, or adds it with a new ID. *ret is its
- * index. */
+/* Finds the function with the same name, filename and start_line, or adds it with a new ID. *ret is the
+ * function's index in profile->functions. */
 int function_table_find_or_add(struct function_table *t, const struct profile_function *f, uint32_t *ret,
                                struct err *err);
 

@@ -28,7 +28,7 @@ struct maps {
 
 /* ---- lines ---- */
 
-static const struct attribute *attribute_at(const struct maps *m, struct str s)
+static const struct attribute *find_attribute(const struct maps *m, struct str s)
 {
     for (size_t i = 0; i < m->n_attributes; i++) {
         struct str name = m->attributes[i].name;
@@ -46,7 +46,7 @@ static struct str expand_attributes(struct maps *m, struct str s)
     buf_clear(&m->line);
     for (size_t i = 0; i < s.n; i++) {
         struct str rest = {s.p + i, s.n - i};
-        const struct attribute *a = s.p[i] == '$' ? attribute_at(m, rest) : NULL;
+        const struct attribute *a = s.p[i] == '$' ? find_attribute(m, rest) : NULL;
         if (a)
             buf_add(&m->line, a->value.p, a->value.n);
         else
@@ -134,7 +134,7 @@ static bool are_different(uint32_t a, uint32_t b)
     return a && b && a != b;
 }
 
-/* Checks whether b continues a, because one mapping was split. */
+/* Returns whether a and b are two parts of one split mapping: b begins where a ends, in the same file. */
 static bool is_continued(const struct profile_mapping *a, const struct profile_mapping *b)
 {
     return !are_different(a->file, b->file) && !are_different(a->build_id, b->build_id) &&

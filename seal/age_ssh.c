@@ -1,7 +1,7 @@
 /*
  * SSH keys as recipients. An Ed25519 key is a point of X25519's curve in another form. This file converts it
- * to the X25519 point. A tweak, which is derived from the SSH key, separates its use for encryption from its
- * use for signatures. An RSA key wraps the file key with OAEP.
+ * to the X25519 point. The SSH key also signs. A tweak, derived from it, separates the key's use for
+ * encryption from its use for signatures. An RSA key wraps the file key with OAEP.
  */
 #include <openssl/bn.h>
 #include <openssl/err.h>

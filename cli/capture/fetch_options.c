@@ -20,7 +20,7 @@ static int read_bytes(const char *value, uint64_t *ret, struct err *err)
     return 0;
 }
 
-int fetch_options_read_budget(struct fetch_arguments *values, struct err *err)
+int fetch_arguments_read_budget(struct fetch_arguments *values, struct err *err)
 {
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < values->budget.n; i++) {
@@ -35,8 +35,8 @@ int fetch_options_read_budget(struct fetch_arguments *values, struct err *err)
     return rc;
 }
 
-int fetch_options_check_sync(const struct fetch_arguments *values, unsigned parallel,
-                             const struct targets *targets, struct err *err)
+int fetch_arguments_check_sync(const struct fetch_arguments *values, unsigned parallel,
+                               const struct targets *targets, struct err *err)
 {
     if (values->options.sync_deadline_ms > 0 && !values->options.sync)
         return err_set(err, ERR_USAGE, "--sync-deadline needs --sync");
@@ -52,7 +52,7 @@ struct fetch_options fetch_options_with_defaults(const struct fetch_arguments *v
     return options;
 }
 
-void fetch_options_release(struct fetch_arguments *values)
+void fetch_arguments_release(struct fetch_arguments *values)
 {
     strlist_release(&values->budget);
 }

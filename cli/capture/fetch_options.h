@@ -67,13 +67,13 @@ struct fetch_arguments {
 // NOLINTEND(bugprone-macro-parentheses)
 
 /* Sets the budget of values->options to the value of --budget. ERR_USAGE: the value is wrong. */
-int fetch_options_read_budget(struct fetch_arguments *values, struct err *err);
+int fetch_arguments_read_budget(struct fetch_arguments *values, struct err *err);
 /* Returns the options of a run, with the defaults of missing options. `parallel` 0: not given. */
 struct fetch_options fetch_options_with_defaults(const struct fetch_arguments *values, unsigned parallel);
-void fetch_options_release(struct fetch_arguments *values);
+void fetch_arguments_release(struct fetch_arguments *values);
 
 /* Checks --sync and --sync-deadline against the targets. ERR_USAGE: they do not fit. */
-int fetch_options_check_sync(const struct fetch_arguments *values, unsigned parallel,
-                             const struct targets *targets, struct err *err);
+int fetch_arguments_check_sync(const struct fetch_arguments *values, unsigned parallel,
+                               const struct targets *targets, struct err *err);
 
 #endif

@@ -313,7 +313,7 @@ static int check_options(struct grab *g, struct err *err)
         return refuse_missing_host(&g->words, g->words.n < (size_t)g->argc, err);
     if (o->quiet && o->verbose)
         return err_set(err, ERR_USAGE, "--quiet and --verbose cannot both be given");
-    return fetch_options_read_budget(&o->fetch, err);
+    return fetch_arguments_read_budget(&o->fetch, err);
 }
 
 /* Checks --max-hosts again: the selection checked it without the baseline hosts. */
@@ -340,7 +340,7 @@ static int prepare_grab(struct grab *g, struct err *err)
     if (o->against.n > 0 && baseline_resolve(&baseline, &g->targets, &g->baseline, err) < 0)
         return -1;
     if (check_max_hosts(g, err) < 0 ||
-        fetch_options_check_sync(&o->fetch, o->target.parallel, &g->targets, err) < 0 ||
+        fetch_arguments_check_sync(&o->fetch, o->target.parallel, &g->targets, err) < 0 ||
         capture_check_kinds(&g->kinds, &g->targets, o->yes, err) < 0 || check_pair(g, err) < 0 ||
         capture_check_room(&g->kinds, &g->targets, o->fetch.options.pair_ms > 0, err) < 0)
         return -1;
@@ -414,7 +414,7 @@ static void release_grab(struct grab *g)
     strlist_release(&g->words);
     strlist_release(&g->kinds);
     strlist_release(&g->options.against);
-    fetch_options_release(&g->options.fetch);
+    fetch_arguments_release(&g->options.fetch);
     target_options_release(&g->options.target);
     prompt_release(&g->prompt);
     delivery_options_release(&g->options.delivery);

@@ -73,7 +73,7 @@ static int check_options(struct resume *r, struct err *err)
     struct resume_options *o = &r->options;
     struct stat st;
     if (delivery_is_requested(&o->delivery, &r->hand_off, err) < 0 ||
-        fetch_options_read_budget(&o->fetch, err) < 0)
+        fetch_arguments_read_budget(&o->fetch, err) < 0)
         return -1;
     r->result.json = o->json;
     r->result.handoff_requested = r->hand_off;
@@ -224,7 +224,7 @@ static int prepare_resume(struct resume *r, struct err *err)
         return -1;
     /* Profiles that will be compared must begin at the same time. */
     o->fetch.options.sync |= e->baseline.n > 0;
-    if (fetch_options_check_sync(&o->fetch, o->target.parallel, &e->targets, err) < 0)
+    if (fetch_arguments_check_sync(&o->fetch, o->target.parallel, &e->targets, err) < 0)
         return -1;
     return r->hand_off ? delivery_prepare(&o->delivery, r->inventory, signals_cancel_fd(), &r->delivery, err)
                        : 0;
@@ -319,7 +319,7 @@ static void release_resume(struct resume *r)
     target_options_release(&r->options.target);
     prompt_release(&r->prompt);
     delivery_options_release(&r->options.delivery);
-    fetch_options_release(&r->options.fetch);
+    fetch_arguments_release(&r->options.fetch);
 }
 
 static int run_resume(int argc, char **argv, struct err *err)

@@ -27,14 +27,15 @@ __attribute__((format(printf, 2, 3))) static void print_about(const struct forwa
     message_print("%s: %s: %s", f->target->host->name, f->target->service->name, text);
 }
 
-/* Writes the URL of the pprof page for programs on this workstation. Returns dst. */
+/* Writes the URL by which programs on this workstation reach the pprof page through the forward. Returns dst.
+ */
 static char *format_url(const struct forward_service *f, char *dst, size_t cap)
 {
     const struct service *s = f->target->service;
     const struct local_address *a = &f->listener.address;
-    char reach[LOCAL_ADDRESS_NAME];
+    char client_address[LOCAL_ADDRESS_NAME];
     snprintf(dst, cap, "%s://%s%s/", s->https ? "https" : "http",
-             a->path[0] ? "localhost" : local_address_client_name(a, reach), s->path);
+             a->path[0] ? "localhost" : local_address_client_name(a, client_address), s->path);
     return dst;
 }
 
@@ -106,7 +107,7 @@ static void add_example(struct buf *b, const struct forward_service *f)
     const char *host = find_required_host(f, header, sizeof header);
     struct service service = *f->target->service;
     const struct local_address *a = &f->listener.address;
-    char url[720], page[700], reach[LOCAL_ADDRESS_NAME];
+    char url[720], page[700], client_address[LOCAL_ADDRESS_NAME];
     format_url(f, page, sizeof page);
     snprintf(url, sizeof url, "%sheap", page);
     if (a->path[0]) {
@@ -117,7 +118,7 @@ static void add_example(struct buf *b, const struct forward_service *f)
         service.host = service.tls.server_name ? service.tls.server_name : service.host;
         fetch_service_url(&service, page, sizeof page);
         snprintf(url, sizeof url, "%s/heap", page);
-        buf_addf(b, "curl --connect-to ::%s", local_address_client_name(a, reach));
+        buf_addf(b, "curl --connect-to ::%s", local_address_client_name(a, client_address));
     } else if (host) {
         buf_adds(b, "curl");
     } else {

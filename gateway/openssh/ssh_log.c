@@ -228,8 +228,8 @@ static bool is_no_complaint(const char *line)
     return !line[0];
 }
 
-/* Checks whether the line gives no cause. The ssh that connects through another jump host logs only such a
- * line when its connection ends. */
+/* Checks whether the line says only that a connection ended, not why. The ssh of a jump host that itself
+ * connects through a jump host logs nothing else when its connection ends. */
 static bool has_no_cause(const char *line)
 {
     return after_prefix(line, "Connection closed by UNKNOWN ") ||
@@ -312,7 +312,8 @@ bool ssh_log_is_awaiting_agent(const struct ssh_log *l)
            strstr(find_flags(fingerprint), " agent");
 }
 
-/* Describes a key in the words of a login over libssh2 (gateway_hop.authentication). */
+/* Describes a key as logins over libssh2 do in gateway_hop.authentication: "key PATH" or "agent TYPE
+ * FINGERPRINT". */
 static void describe_key(const char *key, char *dst, size_t cap)
 {
     const char *fingerprint = find_fingerprint(key);

@@ -33,7 +33,8 @@ static bool is_redundant(struct search *s, uint32_t edge)
     return false;
 }
 
-/* Removes redundant edges into a node, the lightest first, up to the first edge that is a real call. */
+/* Visits the edges into a node, the lightest first, until one is not residual. Removes those that are
+ * redundant. */
 static int remove_redundant(struct search *s, struct graph *g, uint32_t node, struct err *err)
 {
     struct graph_edges in = {NULL, 0};

@@ -1,4 +1,4 @@
-/* Values with units, as google/pprof writes them. */
+/* Tests how values and percentages are printed, like google/pprof, and the column count of pprof/out.h. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
