@@ -74,9 +74,9 @@ ran_within() { # SECONDS: fails if more time has passed since $began
     assert_equal "$(grep -c 'estimate for each process, from file-' <<<"$stderr")" 1
     assert_stderr_has '1.5s of profiling'
     refute_stderr_has 'not ready'
-    check_manifest 'm["sync"]["targets"] == 4 and m["sync"]["late"] == 0 and m["sync"]["skew_ms"]["max"] < 500' \
+    check_manifest 'm["sync"]["targets"] == 4 and m["sync"]["late"] == 0 and m["sync"]["skew_ms"]["max"] < 1000' \
         'sorted(m["sync"]) == ["at", "late", "skew_ms", "targets"]' \
-        'all(abs(i["sync_skew_ms"]) < 500 for h, s, i in items if i["kind"] == "cpu")'
+        'all(abs(i["sync_skew_ms"]) < 1000 for h, s, i in items if i["kind"] == "cpu")'
     # A trace does not record when it began, and snapshots are taken before the common start.
     check_manifest 'all("sync_skew_ms" not in i for h, s, i in items if i["kind"] != "cpu")' \
         'all(i["started"] < m["sync"]["at"] for h, s, i in items if i["kind"] == "heap")'
@@ -95,7 +95,7 @@ ran_within() { # SECONDS: fails if more time has passed since $began
         '"file-slow-5" in [h["name"] for h, s, i in items if i.get("late")]' \
         'all(i["status"] == "ok" for h, s, i in items)' \
         'all(i["sync_skew_ms"] > 1000 for h, s, i in items if i.get("late"))' \
-        'm["sync"]["skew_ms"]["max"] < 500'
+        'm["sync"]["skew_ms"]["max"] == max(i["sync_skew_ms"] for h, s, i in items if not i.get("late"))'
 }
 
 @test "--sync does not wait for hosts without a timed profile" {

@@ -36,8 +36,6 @@ static void *fill_cache(void *ctx)
 /* A child that needed OpenSSL's lock hung in one of 30 pages. */
 static void a_lock_of_openssl_does_not_stop_the_child(void **state)
 {
-    if (UNDER_SANITIZER)
-        skip(); /* the sanitizer's own locks stop the child */
     struct capture c;
     struct err err = ERR_INIT;
     pthread_t thread;
@@ -65,5 +63,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_lock_of_openssl_does_not_stop_the_child, scratch_setup,
                                         scratch_teardown),
     };
+    if (UNDER_SANITIZER) {
+        puts("1..0 # the sanitizer's own locks stop the child");
+        return 0;
+    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
