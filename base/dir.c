@@ -127,9 +127,10 @@ static int open_by_components(int fd, const char *path, int flags, bool create)
 static int open_directory(const struct dir *dir, const char *path, int flags)
 {
     int fd = -1;
-    errno = EBADF;
-    if (dir->fd < 0)
+    if (dir->fd < 0) {
+        errno = EBADF;
         return -1;
+    }
     if (!*path)
         return openat(dir->fd, ".", flags);
     errno = ENOSYS;

@@ -140,8 +140,8 @@ static int set_recipients(json_t *handoff, const struct age_recipients *recipien
     return rc;
 }
 
-/* Adds the key `handoff`. Redacts the strings of `handoff` before it adds the
- * list `redactions`, because that list counts these redactions too. */
+/* Adds the key `handoff`. Redacts the strings of `handoff` before it adds the list
+ * `redactions`, because that list counts these redactions too. */
 static int set_handoff(struct copying *c, struct err *err)
 {
     char time[64];

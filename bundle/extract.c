@@ -177,7 +177,7 @@ static void keep_or_remove_files(const struct extraction *x, struct err *why)
     bool interrupted = why->kind == ERR_CANCELLED;
     if (interrupted && x->n_complete > 0)
         err_set(why, ERR_CANCELLED, "interrupted; %s has the first %zu file%s of the bundle", x->top,
-                x->n_complete, x->n_complete == 1 ? "" : "s");
+                x->n_complete, text_plural_s(x->n_complete));
     else if (x->top)
         dir_remove(&x->parent, file_base(x->top), NULL);
     if (interrupted && x->n_complete == 0)

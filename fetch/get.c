@@ -1,5 +1,5 @@
-/* One request to one service, outside a run: loads the secret, opens the host, sends a GET. Of
- * `grab`, only the access settings and the observer are used. */
+/* One request to one service, outside a run: loads the secret, opens the host, sends a GET. It uses only the
+ * access settings and the observer of `grab`. */
 #include "fetch/credentials.h"
 #include "fetch/endpoint.h"
 #include "fetch/fetch.h"

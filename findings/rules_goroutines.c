@@ -212,7 +212,7 @@ static int write_states(struct finding_case *c, struct finding_values *finding)
     }
     if (n_named && others)
         snprintf(dst + at, SENTENCE_ARGUMENT_SIZE - at, ", %" PRIu64 " other%s", others,
-                 others == 1 ? "" : "s");
+                 text_plural_s(others));
     free(counts);
     return 0;
 }
@@ -245,7 +245,7 @@ int rule_goroutines_states(struct finding_case *c, const struct finding_rule *ru
         write_function(&counts[0], &finding);
     if (longest > 0)
         snprintf(finding.arguments[3], sizeof finding.arguments[3],
-                 "; the longest has waited %" PRIu32 " minute%s", longest, longest == 1 ? "" : "s");
+                 "; the longest has waited %" PRIu32 " minute%s", longest, text_plural_s(longest));
     finding.detail = g->dumps[g->n_dumps - 1].form == GOROUTINES_STACKS;
     free(counts);
     return finding.look.n > 0 ? finding_case_add(c, rule, &finding) : 0;

@@ -133,7 +133,7 @@ char *job_path(char *dst, size_t cap, const char *fmt, ...) __attribute__((forma
 
 /* ---- reading answers ----------------------------------------------------------------------------------- */
 
-/* Reads the number under `key` as digits. In a dry run the number may be a placeholder in capitals. */
+/* Reads the number under `key` as digits. In a dry run the number may be a word in capitals (ISSUE). */
 int answer_id(const struct handoff_job *j, const json_t *o, const char *key, char ret[static JOB_ID_SIZE],
               struct err *err);
 /* Returns the boolean under `key`; anything but true is false. */

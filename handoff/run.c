@@ -371,7 +371,7 @@ static int check_labels_and_assignees(const struct handoff_request *r, const str
     if (r->assignees.n <= type->kind.max_assignees)
         return 0;
     return err_set(err, ERR_USAGE, "%s: this kind of tracker has at most %zu assignee%s, not %zu",
-                   r->tracker->name, type->kind.max_assignees, type->kind.max_assignees == 1 ? "" : "s",
+                   r->tracker->name, type->kind.max_assignees, text_plural_s(type->kind.max_assignees),
                    r->assignees.n);
 }
 

@@ -137,7 +137,7 @@ static int summarize_contents(const struct manifest *m, char **ret, struct err *
     add_sentences(&s, m);
     add_head(&s, m);
     if (m->n_files > 0)
-        buf_addf(&line, "%zu local file%s\n", m->n_files, m->n_files == 1 ? "" : "s");
+        buf_addf(&line, "%zu local file%s\n", m->n_files, text_plural_s(m->n_files));
     add_line(&s, &line);
     for (size_t i = 0; i < m->n_hosts; i++)
         add_host(&s, &m->hosts[i]);

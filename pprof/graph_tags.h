@@ -2,10 +2,9 @@
  * Tags: the labels that a picture shows at a graph's nodes.
  *
  * A tag is either the joined text labels of a sample, or one of the sample's numbers together with these
- * labels.
- * Only numbers with the key "bytes" become tags, as in pprof. Tags that are below the cutoff at every node
- * are never created: they could exhaust the memory, because each sample of a profile can have a different
- * label.
+ * labels. Only numbers with the key "bytes" become tags, as in pprof. Tags that are below the cutoff at every
+ * node are never created: they could exhaust the memory, because each sample of a profile can have a
+ * different label.
  *
  * Source: google/pprof internal/graph.
  */

@@ -1,4 +1,4 @@
-/* URLs of profiles, accepted and changed as Go's pprof does.
+/* Accepts and changes the URLs of profiles as Go's pprof does.
  * Source: cmd/pprof of Go, adjustURL; google/pprof internal/symbolz. */
 #include <curl/curl.h>
 #include <stdio.h>

@@ -139,7 +139,7 @@ static int write_document(struct speedscope *s, struct report *report, struct bu
     out_format(report->out, "],\n\"endValue\":%" PRId64 "}]}\n", sum);
     if (left_out > 0)
         report_message(report, "%zu stack%s left out, whose values are below zero", left_out,
-                       left_out == 1 ? "" : "s");
+                       text_plural_s(left_out));
     return 0;
 }
 

@@ -28,7 +28,7 @@ struct name_map {
 /* Adds a new name; the value must not be NULL. */
 int name_map_add(struct name_map *map, const char *name, const void *value, struct err *err);
 
-/* Adds a name or replaces its value. */
+/* Adds a name, or replaces its value and the pointer to the name. */
 int name_map_set(struct name_map *map, const char *name, const void *value, struct err *err);
 
 /* Returns the value of a name, or NULL if the map does not contain it. */

@@ -22,8 +22,8 @@
 #include "base/data/err.h"
 
 #define YAML_MAX_BYTES ((size_t)8 << 20)
-/* The limit for nodes, texts and the table of a mapping's keys, in bytes. It is this
- * small because discovery holds two trees at the same time. */
+/* The limit for nodes, texts and the table of a mapping's keys, in bytes. It is this small
+ * because discovery holds two trees at the same time. */
 #define YAML_MAX_MEMORY ((size_t)96 << 20)
 #define YAML_MAX_DEPTH 16
 

@@ -52,7 +52,7 @@ static void print_copy(const struct delivery *d, const struct bundle_copy_result
     size_t n = d->recipients ? age_recipients_count(d->recipients) : 0;
     text_bytes(size, sizeof size, c->bytes);
     if (n > 0)
-        message_print("%s: %s, encrypted to %zu recipient%s%s%s", c->path, size, n, n == 1 ? "" : "s",
+        message_print("%s: %s, encrypted to %zu recipient%s%s%s", c->path, size, n, text_plural_s(n),
                       *c->fingerprint ? ", signed with " : "", c->fingerprint);
     else
         message_print("%s: %s, in plain text%s%s", c->path, size, *c->fingerprint ? ", signed with " : "",
@@ -61,7 +61,7 @@ static void print_copy(const struct delivery *d, const struct bundle_copy_result
         message_print(
             "%llu value%s removed from the manifest and %zu file%s: README.md in the copy lists them",
             (unsigned long long)c->redactions, c->redactions == 1 ? " was" : "s were", c->changed,
-            c->changed == 1 ? "" : "s");
+            text_plural_s(c->changed));
     print_unsearched(c);
     if (n > 0 && d->self->recipients.n == 0)
         message_print("you cannot read this copy yourself: the inventory has no self: { recipients: [...] }");

@@ -31,7 +31,7 @@ void ending_explain(const struct capture_counts *c, const char *resume_line, str
     add_count(&counts, c->damaged, "damaged");
     if (c->complete > 0)
         err_set(err, ERR_FAILED, "not complete: %s, see above; %zu item%s collected", buf_str(&counts),
-                c->complete, c->complete == 1 ? "" : "s");
+                c->complete, text_plural_s(c->complete));
     else
         err_set(err, ERR_FAILED, "no item is intact: %s, see above; the bundle contains only damaged bodies",
                 buf_str(&counts));

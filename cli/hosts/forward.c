@@ -66,7 +66,7 @@ static int check_counts(const struct forward_arguments *o, const struct targets 
         return 0;
     err_set(err, ERR_USAGE, "--listen names %zu address%s, but there %s %zu service%s", o->listen.n,
             o->listen.n == 1 ? "" : "es", targets->n == 1 ? "is" : "are", targets->n,
-            targets->n == 1 ? "" : "s");
+            text_plural_s(targets->n));
     return err_hint(err, "name the services with --service, and one address for each in the same order, "
                          "or give only 127.0.0.1:0 for free ports");
 }

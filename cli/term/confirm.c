@@ -38,7 +38,7 @@ static void describe_costly(const struct costly *costly, char *dst, size_t cap)
     for (size_t i = 0; i < costly->kinds.n; i++)
         buf_addf(&kinds, "%s%s", i ? ", " : "", costly->kinds.items[i]);
     snprintf(dst, cap, "%.200s on %zu targets, %zu host%s (%.100s%s%.100s)", buf_str(&kinds), costly->targets,
-             costly->hosts, costly->hosts == 1 ? "" : "s", costly->first_host->name,
+             costly->hosts, text_plural_s(costly->hosts), costly->first_host->name,
              costly->hosts > 1 ? " ... " : "", costly->hosts > 1 ? costly->last_host->name : "");
     buf_release(&kinds);
 }

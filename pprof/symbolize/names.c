@@ -104,8 +104,8 @@ static int write_names(const struct namer *n, struct buf *to)
     return buf_check(to, "the list of names", n->err);
 }
 
-/* Runs c++filt on the names. If c++filt fails, sends the user a message and empties the answer.
- * Only cancellation and lack of memory are errors. */
+/* Runs c++filt on the names. If c++filt fails, sends the user a message and empties the answer. Only
+ * cancellation and lack of memory are errors. */
 static int run_cxxfilt(const struct namer *n, const struct buf *names, struct buf *answer)
 {
     struct err why = ERR_INIT;

@@ -52,7 +52,7 @@ int main(int argc, char **argv)
         give_up(NULL, "usage: raw PORT USER KEY TO_PORT PATH");
     LIBSSH2_SESSION *s = libssh2_session_init();
     int fd = connect_to((unsigned)strtoul(argv[1], NULL, 10));
-    /* Of the algorithms that profgrab prefers with this version of libssh2, those that sshd accepts. */
+    /* These are the algorithms that profgrab prefers with this version of libssh2 and that sshd accepts. */
     libssh2_session_method_pref(s, LIBSSH2_METHOD_CRYPT_SC, "aes128-ctr");
     libssh2_session_method_pref(s, LIBSSH2_METHOD_MAC_SC, "hmac-sha2-256");
     if (libssh2_session_handshake(s, fd) != 0 ||

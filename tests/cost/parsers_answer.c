@@ -34,7 +34,7 @@ static struct {
     const char *path; /* requests whose path contains this text get the input */
     int status;       /* the status of these answers; 0: the expected one */
     struct str input;
-    /* Of the present hand-off. */
+    /* The next members describe the current hand-off. */
     unsigned n_requests;
     char file[200]; /* the name of the file */
     bool listed;    /* RT has listed the file among its attachments */

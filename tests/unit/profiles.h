@@ -35,8 +35,8 @@ static inline int add_to_buf(void *ctx, const void *p, size_t n, struct err *err
     return buf_check(ctx, "it", err);
 }
 
-/* Redacts the labels of an encoded profile like bundle_copy. Adds the new profile to `ret`, or
- * nothing if no label changes. *ret_labels is the number of changed labels. */
+/* Redacts the labels of an encoded profile like bundle_copy. Adds the new profile to `ret`, or nothing
+ * if no label changes. *ret_labels is the number of changed labels. */
 static inline int relabel(struct bytes *in, struct buf *ret, uint64_t *ret_labels, struct err *err)
 {
     struct profile_relabelled result;

@@ -31,7 +31,7 @@
 
 /* ---- the remote end ---------------------------------------------------------------------------------- */
 
-/* What the server does with a connection. */
+/* The ways in which the server treats a connection. */
 enum behaviour {
     ECHO,      /* sends all received bytes back, until the end */
     GREET,     /* sends "bye", shuts its half, then counts the received bytes */
