@@ -34,7 +34,7 @@ def output_of(*command):
 
 def build(directory):
     program = os.path.join(directory, "program")
-    environment = dict(os.environ, GOFLAGS="-mod=mod", GOPROXY="off", GOTOOLCHAIN="local", CGO_ENABLED="0", GOENV="off")
+    environment = dict(os.environ, GOFLAGS="-mod=mod", GOPROXY="off", GOTOOLCHAIN="local", GOENV="off")
     subprocess.run(["go", "build", "-o", program, "."], check=True, cwd=os.path.join(HERE, "program"), env=environment)
     return program
 

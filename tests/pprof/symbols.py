@@ -142,7 +142,7 @@ def build_oracle(directory):
         f.write(MAIN)
     program = os.path.join(directory, "oracle.program")
     run("go", "build", "-o", program, ".", cwd=place,
-        env=dict(os.environ, GOFLAGS="-mod=mod", GOPROXY="off", GOTOOLCHAIN="local", GOENV="off", CGO_ENABLED="0"))
+        env=dict(os.environ, GOFLAGS="-mod=mod", GOPROXY="off", GOTOOLCHAIN="local", GOENV="off"))
     return program
 
 

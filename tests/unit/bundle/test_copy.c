@@ -389,7 +389,7 @@ static void a_label_or_assignee_with_a_secret_stops_the_copy(void **state)
 /* A copy that exceeds its processor time fails and leaves no file. */
 static void a_copy_that_takes_too_long_is_an_error(void **state)
 {
-    enum { DUMP_SIZE = 8 << 20 };
+    enum { DUMP_SIZE = 6 << 20 };
     char *dump = malloc(DUMP_SIZE);
     struct capture capture;
     struct bundle_copy_result c = {0};

@@ -11,6 +11,7 @@
 
 #include "proto/profile.pb-c.h"
 #include "proto/proto.h"
+#include "tests/unit/damage.h"
 
 #include "base/banned.h"
 
@@ -515,8 +516,10 @@ static void flipped_profiles_give_the_result_of_protobuf_c(void **state)
         struct buf b = BUF_INIT(1 << 20);
         small_profile(&b, encoding);
         for (size_t bit = 0; bit < b.len * 8; bit++) {
+            if (!damage_flips(bit / 8, bit % 8))
+                continue;
             b.data[bit / 8] ^= (char)(1 << bit % 8);
-            bool good = expect_agreement(b.data, b.len, bit % 2 ? 1 : 50);
+            bool good = expect_agreement(b.data, b.len, bit / 16 % 2 ? 1 : 50);
             *(good ? &accepted : &refused) += 1;
             b.data[bit / 8] ^= (char)(1 << bit % 8);
         }
