@@ -9,9 +9,10 @@
 
 #define TICK_MS 100
 
-/* The limit of CPU time of an exchange: a fixed part, a share of the elapsed time, and a part for each byte.
- * Without this limit, tiny chunks, TCP segments of one byte and chunk extensions could use a processor with
- * almost no bytes. The gateway's thread for such an answer uses up to four times as much CPU time. */
+/* The limit of CPU time of all exchanges of a handle: a fixed part, and for each exchange a share of its
+ * elapsed time and a part for each byte. Without this limit, tiny chunks, TCP segments of one byte and chunk
+ * extensions could use a processor with almost no bytes, in each of a thousand answers. The gateway's thread
+ * for such an answer uses up to four times as much CPU time. */
 #define CPU_NS_FIXED INT64_C(1500000000)
 #define CPU_NS_PER_MS INT64_C(2000)
 /* A usual answer takes less than 1 s for each 100 MB. */
@@ -96,11 +97,12 @@ static bool is_trickling(struct http_exchange *x, int64_t now)
     return too_few;
 }
 
-static bool is_too_costly(const struct http_exchange *x, int64_t now)
+/* Returns the CPU time that the handle's exchanges may still take, in ns. */
+static int64_t cpu_left(const struct http_exchange *x, int64_t now)
 {
-    int64_t allowed =
-        CPU_NS_FIXED + CPU_NS_PER_MS * (now - x->start) + CPU_NS_PER_BYTE * (int64_t)x->transferred;
-    return clock_thread_cpu_ns() - x->cpu_start - x->cpu_body > allowed;
+    int64_t used = clock_thread_cpu_ns() - x->cpu_start - x->cpu_body;
+    return x->handle->cpu_left + CPU_NS_PER_MS * (now - x->start) +
+           CPU_NS_PER_BYTE * (int64_t)x->transferred - used;
 }
 
 static enum http_failure check_limits(struct http_exchange *x)
@@ -114,7 +116,7 @@ static enum http_failure check_limits(struct http_exchange *x)
         return HTTP_FAILURE_CANCELLED;
     if (x->silence_ms > 0 && now > later_of(x->last_byte, x->start + x->timed_ms) + x->silence_ms)
         return HTTP_FAILURE_SILENCE;
-    if (is_too_costly(x, now))
+    if (cpu_left(x, now) < 0)
         return HTTP_FAILURE_COSTLY;
     return is_trickling(x, now) ? HTTP_FAILURE_TRICKLE : HTTP_FAILURE_NONE;
 }
@@ -161,7 +163,7 @@ static int set_options(struct http_handle *h)
 
 int http_handle_init(struct http_handle *h, struct err *err)
 {
-    *h = (struct http_handle){.easy = curl_easy_init(), .multi = curl_multi_init()};
+    *h = (struct http_handle){.easy = curl_easy_init(), .multi = curl_multi_init(), .cpu_left = CPU_NS_FIXED};
     if (!h->easy || !h->multi || set_options(h) != 0)
         return err_set(err, ERR_FAILED, "libcurl cannot be set up");
     return 0;
@@ -260,6 +262,8 @@ enum http_failure http_exchange_run(struct http_exchange *x)
     h->running = x;
     enum http_failure failure = run_transfer(x, &code);
     h->running = NULL;
+    h->cpu_left = cpu_left(x, clock_now());
+    h->cpu_left = h->cpu_left < CPU_NS_FIXED ? h->cpu_left : CPU_NS_FIXED;
     curl_multi_remove_handle(h->multi, h->easy);
     if (code != CURLE_OK && !h->error_text[0])
         snprintf(h->error_text, sizeof h->error_text, "%s", curl_easy_strerror(code));

@@ -23,6 +23,7 @@ struct http_handle {
     CURL *easy;
     CURLM *multi;
     struct http_exchange *running;    /* NULL: no exchange is running */
+    int64_t cpu_left;                 /* the CPU time that further exchanges may take, in ns */
     char error_text[CURL_ERROR_SIZE]; /* libcurl's text on the last failure; not printable */
 };
 

@@ -118,7 +118,7 @@ check_chunks() {
         printf 'version: 1\nservices: { s: { port: %s, path: /chunks=%s/debug/pprof } }\nhosts: { h: { connect: direct, address: 127.0.0.1, services: [s] } }\n' \
             "$RIG_PORT_rude" "$1" >inventory.yaml
         chmod 600 inventory.yaml
-        run_bounded -i inventory.yaml --host h heap
+        run_bounded -i inventory.yaml --host h heap allocs goroutines threadcreate
     fi
     assert_stderr_has 'receiving the answer took too much processor time'
 }
