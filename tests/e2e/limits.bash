@@ -138,3 +138,48 @@ check_sum_of_files() {
     assert_status 0
     assert_stderr_has ' files are left out: '
 }
+
+# check_hostile_workdirs KIND...: resume of such a work directory fails with the message for it, within the limits.
+check_hostile_workdirs() {
+    local kind
+    make_scratch
+    write_inventory
+    for kind; do
+        hostile_workdir "$scratch/$kind.partial" "$kind"
+        run_bounded resume -y -q -i inventory.yaml "$scratch/$kind.partial"
+        case $kind in
+        sparse) assert_stderr_has 'sparse.partial is not safe to resume: h/s/a in it is larger than 4 GiB, and no run makes such a file' ;;
+        holes) assert_stderr_has 'in it is a sparse file, and the holes of the files come to more than 256 MiB' ;;
+        entries) assert_stderr_has 'has more than 50000 entries' ;;
+        changed) assert_stderr_has 'no item is intact' ;;
+        directories) assert_stderr_has '16000 items collected' ;;
+        hosts) assert_stderr_has 'nothing was collected, so there is no bundle' ;;
+        services | items | planned) assert_stderr_has 'has too many entries' ;;
+        left) assert_stderr_has 'hint: an earlier run left files there that take too long to check' ;;
+        deep) assert_stderr_has 'lies deeper than 32 directories' ;;
+        braces) assert_stderr_has 'manifest.json is too large: it would take more than' ;;
+        esac
+        ((status != 0)) || fail_run "$kind: it succeeded"
+        rm -rf "${scratch:?}"/*
+    done
+}
+
+# repeat HEAD UNIT TIMES TAIL: prints HEAD, UNIT so many times, and TAIL.
+repeat() { python3 -c 'import sys; h, u, n, t = sys.argv[1:]; print(h + u * int(n) + t)' "$@"; }
+
+# check_yaml_shapes: reads lines HEAD|UNIT|REFUSED|ACCEPTED|TAIL. A source's YAML file of REFUSED units is too large, and one of ACCEPTED
+# units is not; both stay within the limits. `@` in a unit is a newline.
+check_yaml_shapes() {
+    local head unit refused accepted tail
+    write_inventory
+    # The first number of units needs too much memory, the second just less than a file may need.
+    while IFS='|' read -r head unit refused accepted tail; do
+        repeat "$head" "${unit//@/$'\n'}" "$refused" "$tail" >c.yml
+        run_bounded hosts -i inventory.yaml --from scrape_configs:c.yml
+        assert_status 2
+        assert_stderr_has 'the file is too large: it would take more than 100.7 MB of memory'
+        repeat "$head" "${unit//@/$'\n'}" "$accepted" "$tail" >c.yml
+        run_bounded hosts -i inventory.yaml --from scrape_configs:c.yml
+        refute_stderr_has 'too large'
+    done
+}

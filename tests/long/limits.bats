@@ -13,7 +13,7 @@ teardown() {
 }
 
 @test "hostile bundles of every other shape take at most 10 s and 300 MB in bundle list, verify, extract and attach" {
-    check_hostile_bundles signs quotes names cmdlines zip-in-zip strings members directories
+    check_hostile_bundles secrets signs quotes names cmdlines zip-in-zip strings members directories
 }
 
 @test "bundles, profiles and dumps of every other shape take at most 10 s and 300 MB in report, view, goroutines and completion" {
@@ -34,6 +34,10 @@ teardown() {
     check_flood ignore libssh2
     check_flood trickle libssh2
     check_flood ignore openssh
+}
+
+@test "resume: a hostile work directory of every other shape takes at most 10 s and 300 MB" {
+    check_hostile_workdirs changed directories hosts left text
 }
 
 @test "goroutines --json prints the most stacks of a dump within 300 MB" {
@@ -58,4 +62,49 @@ teardown() {
 
 @test "report and view of very many files of legacy text leave out the rest when their sum exceeds the limit" {
     check_sum_of_files many-texts
+}
+
+@test "bundle create of very many bodies that inflate a thousandfold takes at most 10 s and 300 MB" {
+    mkdir d
+    hostile_file one.pb.gz inflating
+    for i in {1..40}; do cp one.pb.gz "d/$i.pb.gz"; done
+    run_bounded bundle create -o c.tar.gz d
+    assert_status 1
+    assert_stderr_has 'reading it takes more than'
+    [[ ! -e c.tar.gz ]]
+}
+
+@test "pprof, merge and diff stop reading very many costly profiles of a bundle, also beside an empty input" {
+    hostile_file many-samples.tar.gz many-samples
+    hostile_file many-texts.tar.gz many-texts
+    run_bounded pprof -top 'many-texts.tar.gz:*'
+    assert_status 2
+    assert_stderr_has 'reading it takes more than '
+    # An empty input does not end the limits of the others.
+    : >empty.pb.gz
+    run_bounded pprof -top 'many-samples.tar.gz:*' empty.pb.gz
+    assert_status 2
+    assert_stderr_has 'reading it takes more than '
+    run_bounded merge -o merged 'many-samples.tar.gz:*'
+    assert_status 1
+    assert_stderr_has 'reading it takes more than '
+    [[ ! -e merged ]]
+    run_bounded diff many-samples.tar.gz many-texts.tar.gz
+    assert_status 2
+}
+
+@test "a source's YAML of every other shape takes at most 10 s and 300 MB, accepted or refused" {
+    check_yaml_shapes <<'SHAPES'
+scrape_configs: {x: [|a,|4000000|1560000|]}
+scrape_configs: {x: [|{a,b},|1300000|320000|]}
+scrape_configs: {x: [|[],|2600000|1780000|]}
+SHAPES
+}
+
+@test "an SSH server that exchanges keys for ever before the login ends costs at most 10 s and 300 MB" {
+    rig_odd_sshd rekeying --rekey
+    rig_alias rekeying rekeying
+    run_bounded --batch --via libssh2 --ssh-config "$RIG_SSH_CONFIG" --host rekeying --port 1 --connect-timeout 120s heap
+    assert_status 1
+    assert_stderr_has 'the login took too much processor time'
 }
