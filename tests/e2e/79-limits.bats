@@ -452,7 +452,7 @@ run_interrupted_at() {
 # first SIGINT. Other load may delay a run, so the shortest of three runs counts.
 strace_at_most_2_s() {
     [[ $profgrab_program == */gcc/* || $profgrab_program == */clang/* ]] || skip 'strace and sanitizers exclude each other'
-    local took i
+    local took
     for _ in 1 2 3; do
         rm -rf b.tar.gz b.partial b
         [[ -z ${before_run-} ]] || "$before_run" 3>&- &
