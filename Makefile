@@ -84,7 +84,7 @@ say = @$(if $(V),:,printf '%-6s %s\n' '$(1)' '$(2)')
 
 .PHONY: all program pages libraries help deps check demo units e2e e2e-programs browser pictures captures lint bench bench-ssh bench-handoff
 .PHONY: benches bench-pprof bench-report bench-fleet clean install uninstall
-.PHONY: format fuzzers fuzz fuzz-corpus quick cost coverage check-long valgrind ssh-table
+.PHONY: flags format fuzzers fuzz fuzz-corpus quick cost coverage check-long valgrind ssh-table
 .DELETE_ON_ERROR:
 
 all: build/profgrab pages
@@ -332,6 +332,10 @@ demo:
 
 lint:
 	tools/lint
+
+# Prints the flags of the compiler, one a line, for tools/check-calls.
+flags:
+	@printf '%s\n' $(CPPFLAGS) $(CPPFLAGS_PACKAGES) $(CFLAGS)
 
 format:
 	clang-format -i $(wildcard $(foreach f,$(FOLDERS) tests tests/* tests/*/* tests/*/*/*,$(f)/*.[ch]))
