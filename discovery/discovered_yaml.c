@@ -19,7 +19,7 @@
 
 #define MAX_FILES 1000
 /* The limit of processor time for all files of a configuration, which may name one large file many times. */
-#define MAX_FILES_MS 5000
+#define MAX_FILES_MS 3000
 
 /* A file that is being read. */
 struct reading {

@@ -120,6 +120,10 @@ struct discovered_counts {
     size_t withheld; /* unused targets: their secret would go to an address that is not in the inventory */
 };
 
+/* The limit of processor time for `match` on all targets of a source. 100,000 names of 50 bytes take less
+ * than a second. Reading the source takes at most 4 s more, and a source may cost 10 s. */
+#define DISCOVERY_MATCH_MS 5000
+
 /* The services that the sources of one run list. */
 struct candidate;
 struct discovery {
@@ -129,17 +133,19 @@ struct discovery {
     size_t n, cap;
     struct name_map addresses; /* maps canonical addresses to struct host */
     struct strlist address_texts;
+    int64_t max_match_ms; /* DISCOVERY_MATCH_MS; less in tests */
 };
 #define DISCOVERY_INIT(with_inventory, with_targets)                                                         \
     {                                                                                                        \
-        .inventory = (with_inventory), .targets = (with_targets)                                             \
+        .inventory = (with_inventory), .targets = (with_targets), .max_match_ms = DISCOVERY_MATCH_MS         \
     }
 void discovery_release(struct discovery *d);
 
 /*
  * Creates services from a source's targets. After all sources, discovery_finish names the services and adds
  * them to the hosts. Sets `use->answered_at` to the time of the answer. ERR_USAGE if all targets are on
- * loopback and the source has no `host`.
+ * loopback and the source has no `host`. ERR_LIMIT if `match` takes too long on the targets; then it creates
+ * no service.
  */
 int discovery_add(struct discovery *d, struct source_use *use, struct discovered *found,
                   struct discovered_counts *ret, struct err *err);

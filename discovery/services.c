@@ -1,6 +1,7 @@
 /* Turns targets into services. Each source adds candidates. After the last source, discovery_finish sorts
  * them by host, name, port and address, so that names do not depend on the order of the sources. */
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,15 @@ struct addition {
     const struct discovered *found;
     struct discovered_counts counts;
 };
+
+static int refuse_slow_match(const struct addition *a, struct err *err)
+{
+    err_set(err, ERR_LIMIT,
+            "searching its %zu targets for hosts by `match` takes more than %" PRId64 " s of processor time",
+            a->found->n, (a->discovery->max_match_ms + 999) / 1000);
+    return err_hint(err, "begin `match` with ^, so that it is tried at one place of each target, and use few "
+                         "repeats, as in match: \"^(file-[0-9]+)-stor\"");
+}
 
 /* Sets the target's host, and counts the target. */
 static void find_host(struct addition *a, struct discovered_target *t)
@@ -232,15 +242,29 @@ static int refuse_loopback(const struct inventory *inv, const struct source_use 
                     inventory_path(inv) ? " to its entry under `discovery`" : "");
 }
 
-/* Finds the host of a target, and creates its service. */
+/* Selects targets, and finds their hosts. */
+static int find_hosts(struct addition *a, struct discovered *found, struct err *err)
+{
+    const struct source *source = a->use->source;
+    const struct stop stop = stop_begin(-1, source->matcher ? a->discovery->max_match_ms : 0);
+    for (size_t i = 0; i < found->n; i++) {
+        struct discovered_target *t = &found->targets[i];
+        t->is_selected = is_selected(source, &found->jobs[t->job]);
+        if (!t->is_selected)
+            continue;
+        if (stop_is_out_of_time(&stop))
+            return refuse_slow_match(a, err);
+        a->counts.n++;
+        find_host(a, t);
+    }
+    return 0;
+}
+
+/* Creates the service of a target that has a host. */
 static int add_discovered_target(struct addition *a, struct discovered_target *t, struct err *err)
 {
     const struct source *source = a->use->source;
     char name[MAX_NAME];
-    a->counts.n++;
-    find_host(a, t);
-    if (!t->host)
-        return 0;
     choose_name(source, &a->found->jobs[t->job], name);
     t->service = a->use->is_only ? NULL : find_own_service(t->host, name);
     if (t->service)
@@ -259,10 +283,11 @@ int discovery_add(struct discovery *d, struct source_use *use, struct discovered
     if (index_addresses(d, err) < 0)
         return -1;
     use->answered_at = found->at;
+    if (find_hosts(&a, found, err) < 0)
+        return -1;
     for (size_t i = 0; i < found->n; i++) {
         struct discovered_target *t = &found->targets[i];
-        t->is_selected = is_selected(use->source, &found->jobs[t->job]);
-        if (t->is_selected && add_discovered_target(&a, t, err) < 0)
+        if (t->is_selected && t->host && add_discovered_target(&a, t, err) < 0)
             return -1;
     }
     *ret = a.counts;

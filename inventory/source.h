@@ -55,8 +55,9 @@ struct targets;
 const struct source *const *inventory_sources(const struct inventory *inv, size_t *ret_n);
 
 /* Finds the first match of the source's pattern in an address. Copies the first group of the pattern to ret,
- * or the whole match if the pattern has no group. Returns false if there is no match, or if the copy does not
- * fit in `cap` bytes. */
+ * or the whole match if the pattern has no group. Returns false if there is no match, if the copy does not
+ * fit in `cap` bytes, or if the search takes too many steps. One call may take 20 ms of processor time,
+ * because the source chose the address: the caller limits the time of all calls. */
 bool source_match(const struct source *s, const char *address, char *ret, size_t cap);
 
 /* Returns the use of a source of the inventory in this run; the first call creates the use. `t` owns it. */

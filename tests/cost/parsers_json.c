@@ -210,6 +210,15 @@ static const struct cost_grammar groups[] = {
     {0},
 };
 
+/* Addresses that take long to match, because each has as many characters as a name may have. */
+#define TEN_PIECES "r-1r-1r-1r-1r-1r-1r-1r-1r-1r-1"
+#define LONG_NAME TEN_PIECES TEN_PIECES TEN_PIECES TEN_PIECES TEN_PIECES TEN_PIECES TEN_PIECES TEN_PIECES
+static const struct cost_grammar addresses[] = {
+    {"long names", "[{\"targets\":[", "\"" LONG_NAME ":80\",", "\"h0:80\"]}]", NULL, 0},
+    {"short names", "[{\"targets\":[", "\"r\1-1:80\",", "\"h0:80\"]}]", NULL, 0},
+    {0},
+};
+
 static const struct cost_grammar prometheus[] = {
     {"targets", "{\"status\":\"success\",\"data\":{\"activeTargets\":[",
      "{\"scrapeUrl\":\"http://h0:\1/\",\"labels\":{\"job\":\"j\1\"}},", "{}]}}", NULL, 0},
@@ -253,10 +262,11 @@ static const struct cost_grammar configs[] = {
 /* Host h0 has the targets on loopback. */
 static const char inventory_text[] = "version: 1\nservices: { s: { port: 1 } }\n"
                                      "hosts:\n  h0: { services: [s] }\n  h1: { services: [s] }\n"
-                                     "discovery:\n  - { http_sd: 'http://x/', host: h0 }\n";
+                                     "discovery:\n  - { http_sd: 'http://x/', host: h0 }\n"
+                                     "  - { http_sd: 'http://y/', match: '([a-z0-9-]+-[0-9]+)[.]stor' }\n";
 
-/* Makes named services from the targets and lists the names. */
-static void run_discovery(struct discovered *f)
+/* Makes named services from the targets of the inventory's source with that index, and lists the names. */
+static void run_discovery(struct discovered *f, size_t source)
 {
     struct inventory *inv = NULL;
     struct targets targets = {0};
@@ -264,7 +274,7 @@ static void run_discovery(struct discovered *f)
     struct discovered_counts counts;
     size_t n = 0;
     if (inventory_parse("inv", str_of(inventory_text), NULL, &inv, NULL) < 0 ||
-        targets_use_source(&targets, inventory_sources(inv, &n)[0], &use, NULL) < 0)
+        targets_use_source(&targets, inventory_sources(inv, &n)[source], &use, NULL) < 0)
         abort();
     struct discovery d = DISCOVERY_INIT(inv, &targets);
     (void)discovery_add(&d, use, f, &counts, NULL);
@@ -276,7 +286,7 @@ static void run_discovery(struct discovered *f)
     inventory_free(inv);
 }
 
-static void discover_from(enum source_kind kind, const char *p, size_t n)
+static void discover_from(enum source_kind kind, size_t source, const char *p, size_t n)
 {
     struct discovered f = {0};
     struct discovered_reader *r = NULL;
@@ -285,7 +295,7 @@ static void discover_from(enum source_kind kind, const char *p, size_t n)
         return;
     if (discovered_reader_feed(r, p, n, NULL) == 0 && discovered_reader_end(r, NULL) == 0) {
         (void)discovered_write(&f, &text, NULL);
-        run_discovery(&f);
+        run_discovery(&f, source);
     }
     discovered_reader_free(r);
     discovered_release(&f);
@@ -294,19 +304,24 @@ static void discover_from(enum source_kind kind, const char *p, size_t n)
 
 static void discover_groups(const char *p, size_t n)
 {
-    discover_from(SOURCE_HTTP_SD, p, n);
+    discover_from(SOURCE_HTTP_SD, 0, p, n);
+}
+
+static void discover_matches(const char *p, size_t n)
+{
+    discover_from(SOURCE_HTTP_SD, 1, p, n);
 }
 
 static void discover_prometheus(const char *p, size_t n)
 {
-    discover_from(SOURCE_PROMETHEUS, p, n);
+    discover_from(SOURCE_PROMETHEUS, 0, p, n);
 }
 
 static void discover_yaml(const char *p, size_t n)
 {
     struct discovered f = {0};
     if (discovered_parse(&(struct discovered_file){"sd.yml", NULL, SOURCE_FILE_SD, {p, n}}, &f, NULL) == 0)
-        run_discovery(&f);
+        run_discovery(&f, 0);
     discovered_release(&f);
 }
 
@@ -318,7 +333,7 @@ static void discover_configs(const char *p, size_t n)
                 &(struct discovered_file){
                     "p.yml", NULL, parca ? SOURCE_PARCA : SOURCE_SCRAPE_CONFIGS, {p, n}},
                 &f, NULL) == 0)
-            run_discovery(&f);
+            run_discovery(&f, 0);
         discovered_release(&f);
     }
 }
@@ -367,6 +382,7 @@ const struct cost_parser cost_json_parsers[] = {
     {"summary_text, summary_read", format_summary, manifests, 100, 0},
     {"page_builder_init of a manifest", draw_manifest, manifests, 200, 0},
     {"discovered_reader_feed of http_sd", discover_groups, groups, 68, 8u << 20},
+    {"discovered_reader_feed of http_sd with match", discover_matches, addresses, 68, 512u << 10},
     {"discovered_reader_feed of Prometheus", discover_prometheus, prometheus, 7, 8u << 20},
     {"discovered_parse of files", discover_yaml, yaml_groups, 70, 4u << 20},
     {"discovered_parca_read of configurations", discover_configs, configs, 23, 4u << 20},

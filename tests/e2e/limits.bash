@@ -1,6 +1,6 @@
 # Runs profgrab on hostile input within limits of processor time and memory. tests/long/limits.bats tries every shape of input,
 # 79-limits.bats some of them. They have `load limits` after `load helper`, and remove $scratch in their teardown.
-# shellcheck shell=bash disable=SC2030,SC2031,SC2154 # each test is a subshell; the rig sets rig_root, bats's run sets status
+# shellcheck shell=bash disable=SC2016,SC2030,SC2031,SC2154 # each test is a subshell; the rig sets rig_root, bats's run sets status
 
 # run_bounded ARG...: runs profgrab with at most 10 s of processor time and 300 MB.
 run_bounded() {
@@ -57,6 +57,20 @@ head, unit, tail = sys.argv[1].split(" ")
 print(head + unit * (60000000 // len(unit)) + tail)
 PY
     run_bounded hosts -i inventory.yaml --from file_sd:t.json
+}
+
+# check_slow_match ADDRESS MATCH: 99,000 targets of that address, an expression in Python, are refused within the limits because MATCH
+# takes long on them. The other source works.
+check_slow_match() {
+    write_inventory
+    python3 -c 'import json, sys; print(json.dumps([{"targets": [eval(sys.argv[1]) + ":1"] * 99000, "labels": {"job": "j"}}]))' "$1" >t.json
+    echo '[{"targets": ["127.0.0.1:2"], "labels": {"job": "other"}}]' >other.json
+    printf 'discovery: [{ file_sd: t.json, match: "%s" }, { file_sd: other.json, host: h, name: other }]\n' "$2" >>inventory.yaml
+    run_bounded hosts -i inventory.yaml
+    assert_status 3
+    assert_stderr_has 'file_sd: searching its 99000 targets for hosts by `match` takes more than 5 s of processor time'
+    assert_stderr_has 'hint: begin `match` with ^'
+    assert_stdout_has other
 }
 
 # check_flood KIND CARRIER: a grab from a server that floods the open session stays within the limits. KIND is one of odd_sshd.py,

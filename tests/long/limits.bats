@@ -29,6 +29,11 @@ teardown() {
     done
 }
 
+@test "slow matches in every other way cost at most 10 s and 300 MB" {
+    check_slow_match '"1" * 248 + "r"' '([a-z0-9]+[0-9]+)-stor'
+    check_slow_match '"a" * 249' '(a*)*[b-d]'
+}
+
 @test "an SSH server that floods an open session in every other way costs at most 10 s and 300 MB" {
     check_flood unexpected libssh2
     check_flood ignore libssh2

@@ -733,6 +733,39 @@ static void targets_match_hosts_by_an_expression(void **state)
                       OF_INVENTORY "six/a a.six.b:1 /debug/pprof; ");
 }
 
+static void slow_matches_are_refused(void **state)
+{
+    (void)state;
+    struct setup *setup = make_setup("  - { http_sd: 'http://x/', match: '([a-z0-9]+[0-9]+)-stor' }\n"
+                                     "  - http_sd: 'http://y/'\n");
+    struct discovered_counts d = {0};
+    struct err err = ERR_INIT;
+    struct buf groups = BUF_INIT(65536);
+    /* A host is found first. Each further address takes more than a millisecond. */
+    buf_adds(&groups, "[{\"targets\":[\"file-04-stor:1\",\"10.0.0.4:1\"");
+    for (int i = 0; i < 100; i++)
+        buf_addf(&groups, ",\"%0240dr:1\"", 0);
+    buf_adds(&groups, "],\"labels\":{\"job\":\"j\"}}]");
+    setup->discovery.max_match_ms = 2;
+    assert_int_equal(discover_groups(setup, 0, buf_str(&groups), &d, &err), -1);
+    assert_int_equal(err.kind, ERR_LIMIT);
+    assert_string_equal(
+        err.msg, "searching its 102 targets for hosts by `match` takes more than 1 s of processor time");
+    assert_non_null(strstr(err.hint, "begin `match` with ^"));
+    /* The other source has the same targets, and no `match`. */
+    err = (struct err)ERR_INIT;
+    assert_ok(discover_groups(setup, 1, buf_str(&groups), &d, &err), &err);
+    assert_int_equal(d.with_host, 1);
+    assert_ok(discovery_finish(&setup->discovery, &err), &err);
+    assert_services(setup, "file-04/gitaly localhost:9236 /p; file-04/j 10.0.0.4:1 /debug/pprof; ");
+    /* 100 such addresses are within the limit of a run. */
+    setup->discovery.max_match_ms = DISCOVERY_MATCH_MS;
+    assert_ok(discover_groups(setup, 0, buf_str(&groups), &d, &err), &err);
+    assert_int_equal(d.n, 102);
+    buf_release(&groups);
+    setup_free(setup);
+}
+
 /* A secret goes only to the host's own address, or to a destination that the inventory names. */
 static void a_secret_is_sent_only_to_addresses_of_the_inventory(void **state)
 {
@@ -1181,6 +1214,7 @@ int main(void)
         cmocka_unit_test(invalid_configurations_are_refused),
         cmocka_unit_test(targets_are_matched_to_hosts_of_the_inventory_only),
         cmocka_unit_test(targets_match_hosts_by_an_expression),
+        cmocka_unit_test(slow_matches_are_refused),
         cmocka_unit_test(a_secret_is_sent_only_to_addresses_of_the_inventory),
         cmocka_unit_test(targets_on_loopback_belong_to_the_sources_host),
         cmocka_unit_test(several_ports_of_one_job_have_names_with_ports),
