@@ -333,7 +333,7 @@ demo:
 lint:
 	tools/lint
 
-# Prints the flags of the compiler, one a line, for tools/check-calls.
+# Prints the flags of the compiler, one a line, for tools/check-calls and tools/lint.
 flags:
 	@printf '%s\n' $(CPPFLAGS) $(CPPFLAGS_PACKAGES) $(CFLAGS)
 
