@@ -508,6 +508,11 @@ static const struct cost_grammar secrets[] = {
     {"continued lines", "", "--token \\\n", "", NULL, 0},
     {"attributes", "<entry ", " key=", ">", NULL, 0},
     {"slashes of JSON", "", "\\/token\\", "", NULL, 0},
+    {"tuples of plurals", "", "tokens=(a ", "", NULL, 0},
+    {"tuples in lists", "", "tokens:[('", "", NULL, 0},
+    {"sets of Python", "", "tokens={'", "", NULL, 0},
+    {"closed tuples of plurals", "tokens: ", "(a)", "", NULL, 0},
+    {"tuples on several lines", "", "tokens: (\n", "", NULL, 0},
     {0},
 };
 
