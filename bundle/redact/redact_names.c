@@ -20,6 +20,7 @@ static const struct {
     {"password", REDACT_SECRET, REDACT_SECRET},
     {"passwd", REDACT_SECRET, REDACT_SECRET},
     {"passphrase", REDACT_SECRET, REDACT_SECRET},
+    {"passcode", REDACT_SECRET, REDACT_SECRET},
     {"pwd", REDACT_SECRET, REDACT_SECRET},
     {"pass", REDACT_SECRET, REDACT_HARMLESS},
     {"secret", REDACT_SECRET, REDACT_SECRET},

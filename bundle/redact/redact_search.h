@@ -96,6 +96,9 @@ bool redact_list_has_text(struct str v, size_t bracket);
 /* Returns the length of the text that begins at `at`, right after a tag; 0: do not redact. */
 size_t redact_markup_length(struct redact_search *search, size_t at);
 
+/* Returns how secret the name of the tag around `at` makes its attribute `value`: `<token value="x"/>`. */
+enum redact_secrecy redact_markup_classify_value(struct str s, size_t at);
+
 /* ---- redact_continuation.c: values on the line after their name ---- */
 
 /* Returns the number of bytes before the name or the value of a line: blanks and the dashes of YAML lists. */

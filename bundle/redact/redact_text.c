@@ -303,7 +303,8 @@ static size_t redact_position(struct redact_search *search, struct repeats_ahead
     enum redact_rule rule;
     struct str s = search->in;
     if (s.p[at] == '[' && is_redacted_at(s, at)) {
-        if (at > 0 && s.p[at - 1] == '>') { /* [redacted] was the value of the cell before */
+        bool behind_tag = redact_is_before(s, at, ">") || redact_is_before(s, at, "&gt;");
+        if (behind_tag) { /* [redacted] was the value of the cell before */
             search->context.next_cell = REDACT_HARMLESS;
             search->context.nested = false;
         }

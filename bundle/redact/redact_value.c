@@ -356,7 +356,11 @@ static enum redact_secrecy classify_pair(struct redact_search *search, size_t at
     if (role != REDACT_PAIR_VALUE)
         return REDACT_HARMLESS;
     enum redact_secrecy secrecy = classify_by_text_before(search, at);
-    return secrecy != REDACT_HARMLESS ? secrecy : classify_by_text_after(search, at, prefix);
+    if (secrecy == REDACT_HARMLESS)
+        secrecy = classify_by_text_after(search, at, prefix);
+    bool is_attribute = prefix->sign == '=' && prefix->quote;
+    return secrecy == REDACT_HARMLESS && is_attribute ? redact_markup_classify_value(search->in, at)
+                                                      : secrecy;
 }
 
 /* ---- the decision -------------------------------------------------------------------------------------- */
