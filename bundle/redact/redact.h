@@ -90,6 +90,7 @@ struct redact_continuation {
     bool strings_only;         /* numbers and objects are no secrets */
     size_t indent;             /* the indentation of the name of a block or a list */
     size_t depth;              /* open brackets */
+    bool round;                /* they are round: a tuple of Python */
     const char *end;           /* the end of a text */
     unsigned lines;            /* of the value so far */
 };

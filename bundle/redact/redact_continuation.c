@@ -160,11 +160,12 @@ static bool begins_brackets(struct str line, struct redact_continuation *continu
 {
     enum { MAX_GO_TYPE = 64 };
     struct str s = trim_end(line);
-    if (s.n < 3 || (s.p[s.n - 1] != '{' && s.p[s.n - 1] != '['))
+    if (s.n < 3 || s.p[s.n - 1] == '\0' || !strchr("{[(", s.p[s.n - 1]))
         return false;
     size_t at = s.n - 1;
-    bool is_list = s.p[at] == '[';
-    while (at > 0 && s.n - at < MAX_GO_TYPE &&
+    bool is_list = s.p[at] != '{';
+    continuation->round = s.p[at] == '(';
+    while (!continuation->round && at > 0 && s.n - at < MAX_GO_TYPE &&
            (redact_is_name_byte(s.p[at - 1]) || strchr("*&[]", s.p[at - 1])))
         at--;
     enum redact_secrecy secrecy = classify_name_before(s, at);
@@ -270,7 +271,8 @@ static struct str get_list_value(const struct redact_continuation *continuation,
 /* Returns the part of this line that is inside of the brackets. */
 static struct str get_bracketed_text(struct redact_continuation *continuation, struct str rest)
 {
-    size_t n = redact_brackets_length(rest, 0, &continuation->depth, rest.n), skipped = 0;
+    size_t n = redact_brackets_length(rest, 0, continuation->round, &continuation->depth, rest.n),
+           skipped = 0;
     struct str value = get_element((struct str){rest.p, n - (continuation->depth == 0)});
     while (skipped < value.n && strchr("{}[](), \t\"'", value.p[skipped]))
         skipped++;

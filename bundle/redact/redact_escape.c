@@ -69,8 +69,28 @@ static struct redact_unit read_entity(struct str s, size_t at)
     static const struct {
         const char *text;
         long c;
-    } names[] = {{"&amp;", '&'},   {"&lt;", '<'},    {"&gt;", '>'},     {"&quot;", '"'},
-                 {"&apos;", '\''}, {"&colon;", ':'}, {"&equals;", '='}, {"&nbsp;", 0xa0}};
+    } names[] = {{"&amp;", '&'},
+                 {"&lt;", '<'},
+                 {"&gt;", '>'},
+                 {"&quot;", '"'},
+                 {"&apos;", '\''},
+                 {"&colon;", ':'},
+                 {"&equals;", '='},
+                 {"&Tab;", '\t'},
+                 {"&NewLine;", '\n'},
+                 {"&nbsp;", 0xa0},
+                 {"&ensp;", 0x2002},
+                 {"&emsp;", 0x2003},
+                 {"&emsp13;", 0x2004},
+                 {"&emsp14;", 0x2005},
+                 {"&numsp;", 0x2007},
+                 {"&puncsp;", 0x2008},
+                 {"&thinsp;", 0x2009},
+                 {"&ThinSpace;", 0x2009},
+                 {"&hairsp;", 0x200a},
+                 {"&VeryThinSpace;", 0x200a},
+                 {"&MediumSpace;", 0x205f},
+                 {"&NonBreakingSpace;", 0xa0}};
     enum { MAX_DIGITS = 7, LAST = 0x10ffff };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (s.n - at >= strlen(names[i].text) &&
@@ -105,10 +125,10 @@ struct redact_unit redact_unit_read(struct str s, size_t at)
 
 struct redact_unit redact_unit_before(struct str s, size_t at)
 {
-    enum { LONGEST_ENTITY = 10, MAX_LEVELS = 4 };
+    enum { MAX_LEVELS = 4 };
     size_t begin = at > 0 ? at - 1 : 0;
     if (at > 0 && s.p[begin] == ';') {
-        while (begin > 0 && at - begin < LONGEST_ENTITY && s.p[begin] != '&')
+        while (begin > 0 && at - begin < REDACT_ENTITY_MAX && s.p[begin] != '&')
             begin--;
         struct redact_unit u = redact_unit_read((struct str){s.p, at}, begin);
         return s.p[begin] == '&' && u.length == at - begin ? u : (struct redact_unit){0};
@@ -121,8 +141,9 @@ struct redact_unit redact_unit_before(struct str s, size_t at)
         begin -= 2;
     if (s.p[begin - 1] == '%')
         return unit_of_byte(byte, at - begin + 1);
-    bool unicode = at > 5 && memcmp(s.p + at - 6, "\\u00", 4) == 0;
-    return unicode ? unit_of_byte(byte, 6) : (struct redact_unit){0};
+    bool unicode = at > 5 && memcmp(s.p + at - 6, "\\u00", 4) == 0,
+         hex = at > 3 && memcmp(s.p + at - 4, "\\x", 2) == 0;
+    return unicode || hex ? unit_of_byte(byte, unicode ? 6 : 4) : (struct redact_unit){0};
 }
 
 bool redact_has_escapes(struct str s)

@@ -4,6 +4,9 @@
 
 #include "base/base.h"
 
+/* The length of the longest entity that redact_unit_read knows, `&NonBreakingSpace;`. */
+enum { REDACT_ENTITY_MAX = 18 };
+
 /* The bytes that an escape means, a character in UTF-8. */
 struct redact_unit {
     unsigned char bytes[4];
@@ -15,7 +18,7 @@ struct redact_unit {
 struct redact_unit redact_unit_read(struct str s, size_t at);
 
 /* Reads the escape that ends right before `at`: a percent-encoding, also a nested one (`%26`, `%2526`), an
- * HTML entity or `\u0026`. length 0: there is none. */
+ * HTML entity, `\u0026` or `\x26`. length 0: there is none. */
 struct redact_unit redact_unit_before(struct str s, size_t at);
 
 /* Returns the number that `digits` hexadecimal digits at `at` mean, or -1 if there are fewer. */

@@ -39,8 +39,9 @@ bool redact_list_has_text(struct str v, size_t bracket)
     bool is_go = v.p[0] != '{' && memchr(v.p, '{', v.n);
     char before = v.p[bracket];
     for (size_t i = bracket + 1; i < v.n; i++) {
-        if (redact_is_quote(v.p[i]) && (before == ':' || before == '[' || (is_go && before == '{') ||
-                                        (before == ',' && !is_object_key(v, i))))
+        bool begins_element = before == '{' || before == ',';
+        if (redact_is_quote(v.p[i]) && (before == ':' || before == '[' || before == '(' ||
+                                        (is_go && before == '{') || (begins_element && !is_object_key(v, i))))
             return true;
         if (!redact_is_blank(v.p[i]) && v.p[i] != '\\')
             before = v.p[i];

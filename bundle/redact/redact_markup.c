@@ -1,7 +1,8 @@
 /*
  * Finds secrets in the text between tags: in an element with the name of a secret (`<password>x</password>`),
  * and in a table cell whose previous cell names a secret (`<td>password</td><td>x</td>`). Reads from each `>`
- * back to its `<`, and each text up to the next `<`, so that no byte is read more than twice.
+ * back to its `<`, and each text up to the next `<`, so that no byte is read more than twice. The brackets of
+ * the tags may be HTML entities.
  */
 #include <string.h>
 #include <strings.h>
@@ -12,15 +13,23 @@
 /* The most bytes of a tag, and of a text that is a name. */
 enum { MAX_TAG = 256, MAX_NAME = 64 };
 
-/* Returns the tag that ends before `at`, without its brackets; empty if there is none. */
-static struct str find_tag_before(struct str s, size_t at)
+/* Returns whether a bracket of a tag ends before `at`. */
+static bool ends_bracket(struct str s, size_t at, bool entity)
 {
-    size_t end = at - 1, begin = end;
-    while (begin > 0 && end - begin < MAX_TAG && s.p[begin - 1] != '<' && s.p[begin - 1] != '>')
+    char c = s.p[at - 1];
+    return c == '<' || c == '>' ||
+           (entity && c == ';' && (redact_is_before(s, at, "&lt;") || redact_is_before(s, at, "&gt;")));
+}
+
+/* Returns the text of a tag up to `end`, without its opening bracket `<`, or `&lt;` (`entity`); empty if
+ * there is none. */
+static struct str find_tag_before(struct str s, size_t end, bool entity)
+{
+    size_t begin = end;
+    while (begin > 0 && end - begin < MAX_TAG && !ends_bracket(s, begin, entity))
         begin--;
-    if (begin == 0 || s.p[begin - 1] != '<')
-        return (struct str){s.p, 0};
-    return (struct str){s.p + begin, end - begin};
+    bool is_tag = redact_is_before(s, begin, entity ? "&lt;" : "<");
+    return (struct str){s.p + begin, is_tag ? end - begin : 0};
 }
 
 /* Returns the name of a tag, without a prefix: `password` in `db:password type="x"`. */
@@ -85,6 +94,23 @@ static enum redact_secrecy classify_attribute(struct str tag, struct str name)
     return REDACT_HARMLESS;
 }
 
+/* Returns the text of an element from `at` up to the next tag. If the brackets are entities, the tag must be
+ * `&lt;/NAME`, because a text may contain `&lt;token&gt;` as a word; else returns an empty text. */
+static struct str find_text(struct str s, size_t at, struct str name, bool entity)
+{
+    static const char end_tag[] = "&lt;/";
+    if (!entity)
+        return (struct str){s.p + at, redact_length_until(s, at, "<", s.n - at)};
+    const char *next = memmem(s.p + at, s.n - at, "&lt;", strlen("&lt;"));
+    size_t n = next ? (size_t)(next - s.p) - at : 0, rest = s.n - at - n;
+    bool ends = next && rest > strlen(end_tag) && memcmp(next, end_tag, strlen(end_tag)) == 0;
+    if (ends) {
+        struct str end = get_tag_name((struct str){next + strlen(end_tag), rest - strlen(end_tag)});
+        ends = end.n == name.n && strncasecmp(end.p, name.p, name.n) == 0;
+    }
+    return (struct str){s.p + at, ends ? n : 0};
+}
+
 /* Returns the text of `<![CDATA[...]]>` at `at`, up to `max` bytes; empty: there is none. */
 static struct str find_cdata(struct str s, size_t at, size_t max)
 {
@@ -129,21 +155,27 @@ static bool is_secret_text(struct redact_search *search, struct str tag, struct 
     return is_secret;
 }
 
+enum redact_secrecy redact_markup_classify_value(struct str s, size_t at)
+{
+    return redact_classify_name(get_tag_name(find_tag_before(s, at, false)));
+}
+
 size_t redact_markup_length(struct redact_search *search, size_t at)
 {
     static const char *const ends[] = {"/tr", "/table", "/dl", "/property", "tr"};
     struct str s = search->in;
-    if (at == 0 || s.p[at - 1] != '>')
+    bool entity = redact_is_before(s, at, "&gt;");
+    if (!entity && !redact_is_before(s, at, ">"))
         return 0;
-    struct str tag = find_tag_before(s, at), name = get_tag_name(tag);
+    struct str tag = find_tag_before(s, at - (entity ? strlen("&gt;") : 1), entity), name = get_tag_name(tag);
     if (tag.n > 0 && tag.p[0] == '/')
         name = tag;
     if (is_tag(name, ends, sizeof ends / sizeof *ends))
         search->context.next_cell = REDACT_HARMLESS;
     if (name.n == 0 || tag.p[0] == '/' || tag.p[tag.n - 1] == '/')
         return 0;
-    struct str text = {s.p + at, redact_length_until(s, at, "<", s.n - at)}, data = {s.p, 0};
-    if (text.n == 0)
+    struct str text = find_text(s, at, name, entity), data = {s.p, 0};
+    if (text.n == 0 && !entity)
         data = find_cdata(s, at, MAX_TAG);
     if (!is_secret_text(search, tag, name, trim_blanks(data.n > 0 ? data : text)))
         return 0;

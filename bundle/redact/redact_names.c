@@ -11,26 +11,45 @@ enum { NAME_MAX_LENGTH = 100, RANDOM_MIN = 16, RANDOM_MAX = 256 };
 
 /* ---- names --------------------------------------------------------------------------------------------- */
 
-/* The last words of a name, or the end of a word: "dbpassword". */
+/* The last words of a name, or the end of a word: "dbpassword". `plural`: how secret the word and an `s` are;
+ * numbers are often counts of tokens, cookies and the like. */
 static const struct {
     const char *word;
-    enum redact_secrecy secrecy;
+    enum redact_secrecy secrecy, plural;
 } words[] = {
-    {"password", REDACT_SECRET},   {"passwords", REDACT_SECRET},   {"passwd", REDACT_SECRET},
-    {"passphrase", REDACT_SECRET}, {"pwd", REDACT_SECRET},         {"pass", REDACT_SECRET},
-    {"secret", REDACT_SECRET},     {"secrets", REDACT_SECRET},     {"token", REDACT_SECRET},
-    {"apikey", REDACT_SECRET},     {"accesskey", REDACT_SECRET},   {"privatekey", REDACT_SECRET},
-    {"secretkey", REDACT_SECRET},  {"signingkey", REDACT_SECRET},  {"encryptionkey", REDACT_SECRET},
-    {"credential", REDACT_SECRET}, {"credentials", REDACT_SECRET}, {"authorization", REDACT_SECRET},
-    {"cookie", REDACT_SECRET},     {"bearer", REDACT_SECRET},      {"requirepass", REDACT_SECRET},
-    {"apikeys", REDACT_SECRET},    {"secretkeys", REDACT_SECRET},  {"privatekeys", REDACT_SECRET},
-    {"masterauth", REDACT_SECRET}, {"accesskeys", REDACT_SECRET},  {"key", REDACT_MAYBE},
-    {"auth", REDACT_MAYBE},        {"session", REDACT_MAYBE},      {"salt", REDACT_MAYBE},
-    {"signature", REDACT_MAYBE},   {"license", REDACT_MAYBE},      {"pw", REDACT_SECRET},
-    {"bindpw", REDACT_SECRET},     {"rootpw", REDACT_SECRET},      {"authkey", REDACT_SECRET},
-    {"authkeys", REDACT_SECRET},   {"dsn", REDACT_MAYBE},          {"tokens", REDACT_PLURAL},
-    {"auths", REDACT_PLURAL},      {"cookies", REDACT_PLURAL},     {"authconfigs", REDACT_PLURAL},
-    {"tokenmap", REDACT_PLURAL},
+    {"password", REDACT_SECRET, REDACT_SECRET},
+    {"passwd", REDACT_SECRET, REDACT_SECRET},
+    {"passphrase", REDACT_SECRET, REDACT_SECRET},
+    {"passcode", REDACT_SECRET, REDACT_SECRET},
+    {"pwd", REDACT_SECRET, REDACT_SECRET},
+    {"pass", REDACT_SECRET, REDACT_HARMLESS},
+    {"secret", REDACT_SECRET, REDACT_SECRET},
+    {"token", REDACT_SECRET, REDACT_PLURAL},
+    {"apikey", REDACT_SECRET, REDACT_SECRET},
+    {"accesskey", REDACT_SECRET, REDACT_SECRET},
+    {"privatekey", REDACT_SECRET, REDACT_SECRET},
+    {"secretkey", REDACT_SECRET, REDACT_SECRET},
+    {"signingkey", REDACT_SECRET, REDACT_SECRET},
+    {"encryptionkey", REDACT_SECRET, REDACT_SECRET},
+    {"authkey", REDACT_SECRET, REDACT_SECRET},
+    {"credential", REDACT_SECRET, REDACT_SECRET},
+    {"authorization", REDACT_SECRET, REDACT_PLURAL},
+    {"cookie", REDACT_SECRET, REDACT_PLURAL},
+    {"bearer", REDACT_SECRET, REDACT_PLURAL},
+    {"requirepass", REDACT_SECRET, REDACT_HARMLESS},
+    {"masterauth", REDACT_SECRET, REDACT_SECRET},
+    {"pw", REDACT_SECRET, REDACT_SECRET},
+    {"bindpw", REDACT_SECRET, REDACT_SECRET},
+    {"rootpw", REDACT_SECRET, REDACT_SECRET},
+    {"key", REDACT_MAYBE, REDACT_MAYBE},
+    {"auth", REDACT_MAYBE, REDACT_PLURAL},
+    {"session", REDACT_MAYBE, REDACT_MAYBE},
+    {"salt", REDACT_MAYBE, REDACT_MAYBE},
+    {"signature", REDACT_MAYBE, REDACT_MAYBE},
+    {"license", REDACT_MAYBE, REDACT_MAYBE},
+    {"dsn", REDACT_MAYBE, REDACT_MAYBE},
+    {"authconfigs", REDACT_PLURAL, REDACT_HARMLESS},
+    {"tokenmap", REDACT_PLURAL, REDACT_PLURAL},
 };
 
 /* Last words of names that mean the place of a secret. */
@@ -64,15 +83,25 @@ static bool ends_in(struct str s, const char *end)
     return s.n >= n && memcmp(s.p + s.n - n, end, n) == 0;
 }
 
-/* Returns whether the name is the word or ends with it. A short word must be a whole part of the name,
+/* Returns whether the last n bytes of the name are a word. A short word must be a whole part of the name,
  * because other words often end with it: "bypass". */
-static bool has_word(struct str name, const char *word)
+static bool is_word(struct str name, size_t n)
 {
     enum { LONG = 6 };
-    if (!ends_in(name, word))
-        return false;
-    size_t before = name.n - strlen(word);
-    return before == 0 || name.p[before - 1] == '-' || strlen(word) >= LONG;
+    return n == name.n || name.p[name.n - n - 1] == '-' || n >= LONG;
+}
+
+/* Returns whether the name is the word or ends with it. */
+static bool has_word(struct str name, const char *word)
+{
+    return ends_in(name, word) && is_word(name, strlen(word));
+}
+
+/* Returns whether the name is the word's plural or ends with it. */
+static bool has_plural(struct str name, const char *word)
+{
+    return name.n > 0 && name.p[name.n - 1] == 's' && ends_in((struct str){name.p, name.n - 1}, word) &&
+           is_word(name, strlen(word) + 1);
 }
 
 /* Converts `userPassword`, `user_password` and `USER.PASSWORD` to `user-password`. Uses only the end of a
@@ -119,9 +148,12 @@ static bool ends_in_pass(struct str name)
 static enum redact_secrecy classify_words(struct str name)
 {
     enum redact_secrecy secrecy = ends_in_pass(name) ? REDACT_SECRET : REDACT_HARMLESS;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (has_word(name, words[i].word) && words[i].secrecy > secrecy)
-            secrecy = words[i].secrecy;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        enum redact_secrecy more = has_word(name, words[i].word)     ? words[i].secrecy
+                                   : has_plural(name, words[i].word) ? words[i].plural
+                                                                     : REDACT_HARMLESS;
+        secrecy = more > secrecy ? more : secrecy;
+    }
     return secrecy;
 }
 

@@ -87,16 +87,31 @@ size_t redact_prefix_encoded_sign(struct str s, size_t at)
     return u.n_bytes == 1 && (u.bytes[0] == '=' || u.bytes[0] == ':') ? u.length : 0;
 }
 
+/* Returns whether the unit is a blank, a tab, or one of the blanks of Unicode, such as U+00A0, U+2002 (en
+ * space) and U+2009 (thin space). */
+static bool is_blank_unit(struct redact_unit u)
+{
+    static const char *const others[] = {"\xc2\xa0", "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (u.n_bytes == strlen(others[i]) && memcmp(u.bytes, others[i], u.n_bytes) == 0)
+            return true;
+    bool wide = u.n_bytes == 3 && memcmp(u.bytes, "\xe2\x80", 2) == 0; /* U+2000 to U+200A */
+    return wide ? u.bytes[2] <= 0x8a : u.n_bytes == 1 && redact_is_blank((char)u.bytes[0]);
+}
+
+/* Returns whether the unit ends a line or a page, which is a blank in HTML. */
+static bool is_newline(struct redact_unit u)
+{
+    return u.n_bytes == 1 && u.bytes[0] >= '\n' && u.bytes[0] <= '\r';
+}
+
 size_t redact_prefix_encoded_blank(struct str s, size_t at)
 {
-    static const unsigned char no_break_space[] = {0xc2, 0xa0};
-    if (at < 3 || !strchr(";0", s.p[at - 1]))
+    if (at < 3 || !strchr(";09", s.p[at - 1]))
         return 0;
     struct redact_unit u = redact_unit_before(s, at);
-    bool blank = u.n_bytes == 1
-                     ? u.bytes[0] == ' '
-                     : u.n_bytes == 2 && memcmp(u.bytes, no_break_space, sizeof no_break_space) == 0;
-    return blank ? u.length : 0;
+    bool is_entity = s.p[at - 1] == ';';
+    return is_blank_unit(u) || (is_entity && is_newline(u)) ? u.length : 0;
 }
 
 size_t redact_prefix_skip_blanks(struct str s, size_t at)
@@ -113,10 +128,9 @@ size_t redact_prefix_skip_blanks(struct str s, size_t at)
 /* Returns whether an encoded blank begins at `at`. */
 static bool begins_blank(struct str s, size_t at)
 {
-    enum { LONGEST = 9 };
     if (at >= s.n || !s.p[at] || !strchr("%&+", s.p[at]))
         return false;
-    for (size_t n = 3; n <= LONGEST && n <= s.n - at; n++)
+    for (size_t n = 3; n <= REDACT_ENTITY_MAX && n <= s.n - at; n++)
         if (redact_prefix_encoded_blank(s, at + n) == n)
             return true;
     return s.p[at] == '+';
@@ -339,7 +353,7 @@ static size_t read_quote(struct str s, size_t at, struct redact_prefix *prefix)
 static size_t skip_gap(struct str s, size_t at, struct redact_prefix *prefix)
 {
     size_t plain = skip_blanks_back(s, at);
-    if (plain == 0 || !strchr(";0+", s.p[plain - 1]))
+    if (plain == 0 || !strchr(";09+", s.p[plain - 1]))
         return plain;
     size_t end = redact_prefix_skip_blanks(s, plain);
     bool entity = end < plain && s.p[plain - 1] == ';';
@@ -377,7 +391,9 @@ bool redact_prefix_read(struct redact_search *search, size_t at, struct redact_p
     bool escaped = ret->encoded || ret->entity;
     if (escaped && back == at && begins_blank(s, at))
         return false; /* the value begins behind the blank */
-    size_t name = escaped ? redact_prefix_skip_blanks(s, sign) : skip_blanks_back(s, sign);
+    size_t name = skip_blanks_back(s, sign);
+    if (escaped || (name > 0 && s.p[name - 1] == ';'))
+        name = redact_prefix_skip_blanks(s, name);
     if (!read_name(search, name, ret))
         return false;
     ret->header = ret->header && ret->space_after_sign && !ret->name_quoted;

@@ -77,8 +77,9 @@ size_t redact_url_part(const struct redact_search *search, size_t at);
 size_t redact_value_length(struct redact_search *search, size_t at);
 
 /* Returns the length of the inside of brackets up to the bracket that closes *depth of them, or up to the
- * end; at most `max` bytes. Ignores brackets in strings. Updates *depth. */
-size_t redact_brackets_length(struct str s, size_t at, size_t *depth, size_t max);
+ * end; at most `max` bytes. Counts round brackets only (`round`), or square and curly ones only. Ignores
+ * brackets in strings. Updates *depth. */
+size_t redact_brackets_length(struct str s, size_t at, bool round, size_t *depth, size_t max);
 
 /* Returns the length of the Go type that begins at `at`, before a bracket: 7 for `&main.T{...}`, 0 for
  * `{...}`. At most `max`. */
@@ -94,6 +95,9 @@ bool redact_list_has_text(struct str v, size_t bracket);
 
 /* Returns the length of the text that begins at `at`, right after a tag; 0: do not redact. */
 size_t redact_markup_length(struct redact_search *search, size_t at);
+
+/* Returns how secret the name of the tag around `at` makes its attribute `value`: `<token value="x"/>`. */
+enum redact_secrecy redact_markup_classify_value(struct str s, size_t at);
 
 /* ---- redact_continuation.c: values on the line after their name ---- */
 

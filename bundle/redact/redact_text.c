@@ -175,12 +175,12 @@ static void write_plain(const struct redact_output *into, struct str text)
  * Returns whether find_secret may find a secret at `at`: excludes most positions by the kind of the byte
  * before. Kinds: `L`: a value may begin after it (a quote, a blank, a slash, the end of a sign or a tag);
  * `u`: it may end a typographic quote; `d`: it may end `%3d` or `%3a`; `2`: it may end `%22` or `%27`; `0`:
- * it may end `%20`; `-`: it may end the header of a private key; `n`: it is inside a name; `o`, any other
- * byte: only a token may begin after it.
+ * it may end `%20`; `9`: it may end `%09`; `-`: it may end the header of a private key; `n`: it is inside a
+ * name; `o`, any other byte: only a token may begin after it.
  */
 static bool is_candidate(struct str s, size_t at)
 {
-    static const char kinds[] = "oooooooooLooooooooooooooooooooooLoLooooLoooLL-nL0n2nnnn2nnLLoLLo"
+    static const char kinds[] = "oooooooooLooooooooooooooooooooooLoLooooLoooLL-nL0n2nnnn2n9LLoLLo"
                                 "odnndnnnnnnnnnnnnnnnnnnnnnnoooonLdnndnnnnnnnnnnnnnnnnnnnnnnooooo"
                                 "oooooooooooooooooooooooouuoouuuooooooooooooooooooooooooooooooooo"
                                 "oooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooo";
@@ -195,6 +195,8 @@ static bool is_candidate(struct str s, size_t at)
         return at > 2 && s.p[at - 2] == '2';
     case '0':
         return at > 2 && s.p[at - 2] == '2';
+    case '9':
+        return at > 2 && s.p[at - 2] == '0';
     case 'u':
         return at > 2 && s.p[at - 2] == '\x80' && s.p[at - 3] == '\xe2';
     case '-':
@@ -301,7 +303,8 @@ static size_t redact_position(struct redact_search *search, struct repeats_ahead
     enum redact_rule rule;
     struct str s = search->in;
     if (s.p[at] == '[' && is_redacted_at(s, at)) {
-        if (at > 0 && s.p[at - 1] == '>') { /* [redacted] was the value of the cell before */
+        bool behind_tag = redact_is_before(s, at, ">") || redact_is_before(s, at, "&gt;");
+        if (behind_tag) { /* [redacted] was the value of the cell before */
             search->context.next_cell = REDACT_HARMLESS;
             search->context.nested = false;
         }

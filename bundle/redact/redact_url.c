@@ -98,8 +98,8 @@ static bool read_scheme(struct str s, size_t at, bool *ret_web)
 }
 
 /* Finds the colon after the user; false if there is none. A colon in plain text may be
- * percent-encoded; then an @ must follow. A bracket with a colon inside is an IPv6 address, and a colon
- * before `//` begins another URL. */
+ * percent-encoded; then an @, perhaps encoded too, must follow. A bracket with a colon inside is an IPv6
+ * address, and a colon before `//` begins another URL. */
 static bool read_user(struct address *a)
 {
     size_t encoded = 0; /* the offset after `%3A` */
@@ -113,7 +113,9 @@ static bool read_user(struct address *a)
         if (isspace((unsigned char)u.c) || is_one_of(u.c, "/?#\"'<>") ||
             (a->level > 0 && u.n == 1 && is_one_of(u.c, "&;")))
             return false;
-        if (u.c == '@' && encoded > 0) {
+        bool encoded_at = u.c == '%' && a->s.n - i > 2 && memcmp(a->s.p + i, "%40", 3) == 0;
+        if (encoded > 0 && (u.c == '@' || encoded_at)) {
+            a->level = encoded_at ? 1 : a->level; /* https://u%3AX%40h */
             a->password = encoded;
             return true;
         }

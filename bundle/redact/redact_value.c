@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "bundle/redact/redact_escape.h"
 #include "bundle/redact/redact_search.h"
 #include "base/banned.h"
 
@@ -48,9 +49,11 @@ static size_t quoted_length(struct str s, size_t at, const struct redact_prefix 
     return n;
 }
 
-static bool opens_bracket(char c)
+/* Returns whether the byte after a type of Go of that length begins a list or an object. A round bracket
+ * after a name begins the arguments of a call. */
+static bool begins_list(char c, size_t type_length)
 {
-    return c == '{' || c == '[';
+    return c == '{' || c == '[' || (c == '(' && type_length == 0);
 }
 
 size_t redact_type_length(struct str s, size_t at, size_t max)
@@ -73,8 +76,9 @@ static size_t string_length(struct str s, size_t at, size_t escapes, size_t max)
     return n < max && at + n < s.n && s.p[at + n] == prefix.quote ? n + 1 : n;
 }
 
-size_t redact_brackets_length(struct str s, size_t at, size_t *depth, size_t max)
+size_t redact_brackets_length(struct str s, size_t at, bool round, size_t *depth, size_t max)
 {
+    const char *opening = round ? "(" : "[{", *closing = round ? ")" : "]}";
     size_t n = 0, escapes = 0;
     char before = ','; /* the last byte that is no blank and no backslash */
     while (*depth > 0 && at + n < s.n && n < max) {
@@ -83,8 +87,8 @@ size_t redact_brackets_length(struct str s, size_t at, size_t *depth, size_t max
             n += string_length(s, at + n, escapes, max - n);
             c = '"';
         } else {
-            *depth += opens_bracket(c);
-            *depth -= c == '}' || c == ']';
+            *depth += c != '\0' && strchr(opening, c);
+            *depth -= c != '\0' && strchr(closing, c);
             n++;
         }
         escapes = c == '\\' ? escapes + 1 : 0;
@@ -95,17 +99,17 @@ size_t redact_brackets_length(struct str s, size_t at, size_t *depth, size_t max
 }
 
 /* Returns the length of a list or an object up to its closing bracket, with Go's type in front,
- * `[]string{...}`. 0: no bracket begins here. */
+ * `[]string{...}`, or of a tuple of Python. 0: no bracket begins here. */
 static size_t bracket_length(struct str s, size_t at, size_t max)
 {
     enum { MAX_GO_TYPE = 64 };
     size_t n = 0;
     for (;;) {
         size_t type = redact_type_length(s, at + n, MAX_GO_TYPE), depth = 1;
-        if (n + type >= max || at + n + type >= s.n || !opens_bracket(s.p[at + n + type]))
+        if (n + type >= max || at + n + type >= s.n || !begins_list(s.p[at + n + type], type))
             return n;
         n += type + 1;
-        n += redact_brackets_length(s, at + n, &depth, max - n);
+        n += redact_brackets_length(s, at + n, s.p[at + n - 1] == '(', &depth, max - n);
     }
 }
 
@@ -162,7 +166,10 @@ static bool ends_encoded(struct str s, size_t at, const struct redact_prefix *pr
 
 static bool begins_encoded_bracket(struct str s, size_t at)
 {
-    return s.n - at > 2 && (strncasecmp(s.p + at, "%5b", 3) == 0 || strncasecmp(s.p + at, "%7b", 3) == 0);
+    char c = '\0';
+    if (s.n - at > 2 && s.p[at] == '%')
+        c = (char)redact_read_hex(s, at + 1, 2);
+    return begins_list(c, 0);
 }
 
 /* Returns the length of the value of a URL's parameter. A comma or a semicolon behind a URL in a text is no
@@ -237,14 +244,15 @@ static size_t value_length(struct str s, size_t at, const struct redact_prefix *
         return redact_length_until(s, at, prefix->entity ? "<" : "", max);
     bool may_nest =
         prefix->sign == '=' || (prefix->sign == ':' && (prefix->after_separator || prefix->name_quoted));
-    size_t brackets = may_nest ? bracket_length(s, at, max) : 0;
-    if (brackets > 0)
-        return brackets;
+    size_t n = may_nest ? bracket_length(s, at, max) : 0;
+    if (n > 0 && at + n < s.n && s.p[at + n] != '\0' && strchr(")]}>`:", s.p[at + n]))
+        return n;
+    at += n; /* brackets may begin a word: `(a)b` */
     if (prefix->sign != ':')
-        return word_length(s, at, max);
+        return n + word_length(s, at, max - n);
     if (!prefix->name_quoted)
-        return prefix->after_separator ? redact_length_until(s, at, " \t&;,\"'}])", max) : 0;
-    return redact_length_until(s, at, " \t&;,\"'}])\\", max);
+        return prefix->after_separator ? n + redact_length_until(s, at, " \t&;,\"'}])", max - n) : 0;
+    return n + redact_length_until(s, at, " \t&;,\"'}])\\", max - n);
 }
 
 /* ---- pairs --------------------------------------------------------------------------------------------- */
@@ -348,7 +356,11 @@ static enum redact_secrecy classify_pair(struct redact_search *search, size_t at
     if (role != REDACT_PAIR_VALUE)
         return REDACT_HARMLESS;
     enum redact_secrecy secrecy = classify_by_text_before(search, at);
-    return secrecy != REDACT_HARMLESS ? secrecy : classify_by_text_after(search, at, prefix);
+    if (secrecy == REDACT_HARMLESS)
+        secrecy = classify_by_text_after(search, at, prefix);
+    bool is_attribute = prefix->sign == '=' && prefix->quote;
+    return secrecy == REDACT_HARMLESS && is_attribute ? redact_markup_classify_value(search->in, at)
+                                                      : secrecy;
 }
 
 /* ---- the decision -------------------------------------------------------------------------------------- */
@@ -366,8 +378,8 @@ static bool is_on_next_line(struct str s, size_t at)
 {
     if (at + 1 == s.n && s.p[at] == '\\')
         return true;
-    at += redact_type_length(s, at, REDACT_RANDOM_MAX);
-    return at + 1 == s.n && opens_bracket(s.p[at]);
+    size_t type = redact_type_length(s, at, REDACT_RANDOM_MAX);
+    return at + type + 1 == s.n && begins_list(s.p[at + type], type);
 }
 
 /* Returns whether to redact a value because of its name or the name beside it. */
@@ -375,8 +387,11 @@ static bool is_secret_value(enum redact_secrecy secrecy, const struct redact_pre
 {
     size_t bracket = redact_type_length(v, 0, v.n);
     bool quoted = prefix->long_quote || (prefix->quote && !prefix->quote_opens_string);
-    if (secrecy == REDACT_PLURAL && !quoted && bracket < v.n && opens_bracket(v.p[bracket]))
+    if (secrecy == REDACT_PLURAL && !quoted && bracket < v.n && begins_list(v.p[bracket], bracket)) {
+        if (v.p[bracket] == '(') /* as in `cookies: (optional) a Dict of ...` */
+            v.n = bracket_length(v, 0, v.n);
         return redact_list_has_text(v, bracket);
+    }
     return quoted ? redact_is_secret_string(secrecy, v) : redact_is_secret(secrecy, v);
 }
 
