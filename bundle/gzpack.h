@@ -21,8 +21,9 @@ typedef int gzpack_sink_fn(void *ctx, const void *p, size_t n, struct err *err);
 
 /* Creates a writer, which uses about 400 kB of memory. */
 int gzpack_new(gzpack_sink_fn *sink, void *ctx, struct gzpack **ret, struct err *err);
-/* Adds a piece. Pieces below 1 kB are deflated even if their bytes are evenly distributed; callers should
- * pass pieces as large as possible. After a failure only gzpack_free is allowed. */
+/* Adds a piece. A piece below 8 kB is deflated even if its bytes are evenly distributed, unless it follows a
+ * stored one; callers should pass pieces as large as possible. After a failure only gzpack_free is allowed.
+ */
 int gzpack_add(struct gzpack *g, const void *p, size_t n, struct err *err);
 /* Writes the end of the member. */
 int gzpack_finish(struct gzpack *g, struct err *err);

@@ -68,9 +68,12 @@ PYTHON
 }
 
 @test "a bundle of very many small profiles, equal ones or text is at most 3 % larger than tar czf makes it" {
-    gzip_profiles 1500 250
-    pack_profiles
-    rm -r profiles
+    # Profiles of 2, 5, 8.4, 13 and 55 kB.
+    for lines in 250 580 960 1500 6300; do
+        gzip_profiles $((375000 / lines)) "$lines"
+        pack_profiles
+        rm -r profiles
+    done
     gzip_profiles 300 250 1
     pack_profiles
     gunzip profiles/*

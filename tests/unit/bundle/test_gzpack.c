@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <cmocka.h>
 #include <zlib.h>
 
@@ -92,7 +93,7 @@ static void data_of_any_length_is_restored(void **state)
     free(p);
 }
 
-/* Text between incompressible pieces: matches never reach back across a stored block. */
+/* Text between incompressible pieces: matches reach back across stored blocks only to deflated bytes. */
 static void text_between_incompressible_pieces_is_compressed(void **state)
 {
     unsigned char *p = malloc(ROOM);
@@ -110,6 +111,62 @@ static void text_between_incompressible_pieces_is_compressed(void **state)
     pack_bytes(p, ROOM, PIECE, &packed);
     assert_inflates_to(&packed, p, ROOM);
     assert_true(packed.len < ROOM / 3 + ROOM / 20);
+    buf_release(&packed);
+    free(p);
+}
+
+/* Random sizes and orders of text and incompressible pieces, which fill the buffers at every position. */
+static void pieces_in_any_order_are_restored(void **state)
+{
+    unsigned char *p = malloc(ROOM);
+    (void)state;
+    assert_non_null(p);
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct err err = ERR_INIT;
+        struct gzpack *g = NULL;
+        struct buf packed = BUF_INIT(2 * ROOM);
+        size_t at = 0;
+        assert_ok(gzpack_new(add_to_buf, &packed, &g, &err), &err);
+        for (uint64_t i = 0; at < ROOM - 4 * PIECE; i++) {
+            uint64_t random = hash_index_mix(seed, i);
+            size_t n = random % 3 == 0 ? random >> 32 & 1023 : (random >> 32) % (4 * PIECE);
+            if (random & 16)
+                fill_dense(p + at, n, i);
+            else
+                fill_text(p + at, n);
+            assert_ok(gzpack_add(g, p + at, n, &err), &err);
+            at += n;
+        }
+        assert_ok(gzpack_finish(g, &err), &err);
+        gzpack_free(g);
+        assert_inflates_to(&packed, p, at);
+        buf_release(&packed);
+    }
+    free(p);
+}
+
+/* A header as before the stored piece takes few bytes, because it matches the earlier header. */
+static void a_stored_piece_hides_no_earlier_header(void **state)
+{
+    enum { HEADER = 512, BODY = 10000, FILES = 50 };
+    unsigned char *p = malloc(ROOM), header[HEADER];
+    struct err err = ERR_INIT;
+    struct gzpack *g = NULL;
+    struct buf packed = BUF_INIT(ROOM);
+    (void)state;
+    assert_non_null(p);
+    fill_dense(header, HEADER, 1);
+    assert_ok(gzpack_new(add_to_buf, &packed, &g, &err), &err);
+    for (size_t i = 0; i < FILES; i++) {
+        memcpy(p + i * (HEADER + BODY), header, HEADER);
+        fill_dense(p + i * (HEADER + BODY) + HEADER, BODY, i + 2);
+        assert_ok(gzpack_add(g, p + i * (HEADER + BODY), HEADER, &err), &err);
+        assert_ok(gzpack_add(g, p + i * (HEADER + BODY) + HEADER, BODY, &err), &err);
+    }
+    assert_ok(gzpack_finish(g, &err), &err);
+    gzpack_free(g);
+    assert_inflates_to(&packed, p, FILES * (HEADER + BODY));
+    assert_true(packed.len < FILES * (BODY + 20) + HEADER + 64);
     buf_release(&packed);
     free(p);
 }
@@ -239,6 +296,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(data_of_any_length_is_restored),
         cmocka_unit_test(text_between_incompressible_pieces_is_compressed),
+        cmocka_unit_test(pieces_in_any_order_are_restored),
+        cmocka_unit_test(a_stored_piece_hides_no_earlier_header),
         cmocka_unit_test(incompressible_data_is_stored),
         cmocka_unit_test(compressible_data_is_deflated),
         cmocka_unit_test(equal_data_makes_equal_output),
