@@ -19,7 +19,8 @@
 #define LEVEL 6
 /*
  * The smallest piece that is stored. Deflating finds matches between similar profiles of this size, because
- * zlib's window has several of them. Measured on 1,800 heap and goroutine profiles of one service, 2 to 12 kB:
+ * zlib's window has several of them. Measured on 1,800 heap and goroutine profiles of one service, 2 to 12
+ * kB:
  *
  *   minimum      larger than with `tar czf`    times as fast
  *   1 kB         5.5 %                         3.1
