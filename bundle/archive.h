@@ -31,6 +31,8 @@ int bundle_pack(struct workdir *w, const struct manifest *m, int cancel_fd, char
 /* The most directories in the paths of all members. The largest captures have about 8,500 services (see
  * bundle_check_room), and so 17,000 directories. */
 #define BUNDLE_MAX_DIRECTORIES 50000
+/* The most bytes in the paths of all members together, without the top directory. */
+#define BUNDLE_MAX_PATHS (4 << 20)
 #define BUNDLE_MAX_MANIFEST (64u << 20) /* bytes of manifest.json */
 
 /* Checks whether one bundle has room for this many services and items in total. If not, sets ERR_USAGE; its

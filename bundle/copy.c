@@ -1,7 +1,8 @@
 /*
  * The manifest is the first file of a bundle and contains every hash, so redaction first writes the changed
- * members into a nameless file beside the copy. Then README.md is rewritten, report.html drawn from the
- * redacted data, and the manifest signed. A second pass over the bundle writes the copy, member by member.
+ * members into a nameless file beside the copy. Then README.md is rewritten into another one, report.html
+ * drawn from the redacted data, and the manifest signed. A second pass over the bundle writes the copy,
+ * member by member.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -28,7 +29,8 @@ struct copying {
     struct stop stop;
     json_t *root;
     struct redact_bundle redacted;
-    struct buf manifest, readme;
+    struct buf manifest;
+    int readme; /* a nameless file, because the manifest's tree and text leave little memory for README.md */
     char *signature; /* armored, or NULL */
     struct atomic_file *new_file;
     const char *path; /* the final path */
@@ -223,22 +225,27 @@ static int redact_issue(struct copying *c, struct err *err)
 static int rewrite_readme(struct copying *c, struct err *err)
 {
     char hex[SHA256_HEX];
-    buf_clear(&c->readme);
+    struct buf text = BUF_INIT(MAX_README);
     struct manifest *m = NULL;
     struct sha256 *hash = sha256_new(err);
     int rc = hash ? manifest_read_json(c->root, &m, err) : -1;
     if (rc == 0)
-        rc = readme_write(m, &c->readme, err);
+        rc = readme_write(m, &text, err);
     manifest_free(m);
     if (rc == 0) {
-        sha256_add(hash, c->readme.data, c->readme.len);
+        sha256_add(hash, text.data, text.len);
         rc = sha256_hex(hash, hex, err);
     }
     sha256_free(hash);
+    if (rc == 0 && (ftruncate(c->readme, 0) < 0 || lseek(c->readme, 0, SEEK_SET) < 0))
+        rc = err_sys(err, "cannot write");
+    if (rc == 0)
+        rc = fd_write_all(c->readme, text.data, text.len, err);
     if (rc == 0 &&
         json_object_set_new(json_object_get(c->root, "handoff"), "readme",
-                            json_pack("{s:I, s:s}", "bytes", (json_int_t)c->readme.len, "sha256", hex)) < 0)
+                            json_pack("{s:I, s:s}", "bytes", (json_int_t)text.len, "sha256", hex)) < 0)
         rc = err_nomem(err);
+    buf_release(&text);
     return rc;
 }
 
@@ -320,6 +327,7 @@ static int prepare_copy(struct copying *c, struct err *err)
 {
     const struct redact_bundle_options redact = {.copy = c->options, .beside = c->path, .stop = &c->stop};
     if (read_manifest(c, err) < 0 || atomic_file_new(c->path, &c->new_file, err) < 0 ||
+        (c->readme = file_create_nameless(c->path, err)) < 0 ||
         (c->options->redact && redact_bundle_run(&redact, c->root, &c->redacted, err) < 0) ||
         set_handoff(c, err) < 0 || redact_issue(c, err) < 0 || rewrite_readme(c, err) < 0 ||
         redraw_page(c, err) < 0 || manifest_json_print(c->root, &c->manifest, err) < 0)
@@ -332,15 +340,6 @@ static int prepare_copy(struct copying *c, struct err *err)
 static int write_text(struct copying *c, const char *path, const char *text, size_t n, struct err *err)
 {
     return writer_file(c->tar, path, n, c->now / 1000, err) < 0 ? -1 : writer_data(c->tar, text, n, err);
-}
-
-/* Writes the manifest, its signature right after it, and README.md. */
-static int write_own_members(struct copying *c, struct err *err)
-{
-    if (write_text(c, PATH_MANIFEST, c->manifest.data, c->manifest.len, err) < 0 ||
-        (c->signature && write_text(c, PATH_SIGNATURE, c->signature, strlen(c->signature), err) < 0))
-        return -1;
-    return write_text(c, PATH_README, c->readme.data, c->readme.len, err);
 }
 
 static int write_bytes(struct copying *c, struct redact_bundle_bytes from, const struct file_entry *file,
@@ -368,6 +367,19 @@ static int write_bytes(struct copying *c, struct redact_bundle_bytes from, const
         rc = err_set(err, ERR_FAILED, "%s differs from the manifest", file->path);
     sha256_free(hash);
     return rc;
+}
+
+/* Writes the manifest, its signature right after it, and README.md. */
+static int write_own_members(struct copying *c, struct err *err)
+{
+    struct file_entry readme;
+    if (write_text(c, PATH_MANIFEST, c->manifest.data, c->manifest.len, err) < 0 ||
+        (c->signature && write_text(c, PATH_SIGNATURE, c->signature, strlen(c->signature), err) < 0))
+        return -1;
+    if (manifest_json_read_readme(c->root, &readme, err) < 0 ||
+        writer_file(c->tar, readme.path, readme.bytes, c->now / 1000, err) < 0)
+        return -1;
+    return write_bytes(c, (struct redact_bundle_bytes){.spool = c->readme}, &readme, err);
 }
 
 static int write_member(struct copying *c, const struct reader_member *m, struct err *err)
@@ -500,7 +512,7 @@ int bundle_copy(const struct bundle_copy_options *options, struct bundle_copy_re
                         .stop = stop_begin(options->cancel_fd, options->cpu_ms),
                         .redacted = REDACT_BUNDLE_INIT,
                         .manifest = BUF_INIT(BUNDLE_MAX_MANIFEST),
-                        .readme = BUF_INIT(MAX_README)};
+                        .readme = -1};
     int rc = prepare_copy(&c, err);
     if (rc == 0)
         rc = write_copy(&c, err);
@@ -520,7 +532,7 @@ int bundle_copy(const struct bundle_copy_options *options, struct bundle_copy_re
     atomic_file_free(c.new_file);
     free(path);
     buf_release(&c.manifest);
-    buf_release(&c.readme);
+    fd_close(&c.readme);
     free(c.signature);
     return rc;
 }

@@ -154,7 +154,9 @@ int manifest_json_check_file_entry(const struct file_entry *file, struct err *er
                          PATH_REPORT);
 }
 
-static int visit_list(const json_t *items, manifest_json_item_fn *visit, void *ctx, struct err *err)
+/* Adds the lengths of the files' paths to *total. */
+static int visit_list(const json_t *items, manifest_json_item_fn *visit, void *ctx, size_t *total,
+                      struct err *err)
 {
     for (size_t i = 0; i < json_array_size(items); i++) {
         json_t *item = json_array_get(items, i);
@@ -162,7 +164,11 @@ static int visit_list(const json_t *items, manifest_json_item_fn *visit, void *c
         if (!json_object_get(item, "file"))
             continue;
         if (manifest_json_read_file_entry(item, &file, err) < 0 ||
-            manifest_json_check_file_entry(&file, err) < 0 || visit(ctx, item, &file, err) != 0)
+            manifest_json_check_file_entry(&file, err) < 0)
+            return -1;
+        if (path_add_length(total, file.path, err) < 0)
+            return err_wrap(err, "%s", PATH_MANIFEST);
+        if (visit(ctx, item, &file, err) != 0)
             return -1;
     }
     return 0;
@@ -183,6 +189,7 @@ static int visit_report(json_t *report, manifest_json_item_fn *visit, void *ctx,
 
 int manifest_json_visit_items(const json_t *root, manifest_json_item_fn *visit, void *ctx, struct err *err)
 {
+    size_t total = 0;
     if (visit_report(json_object_get(root, "report"), visit, ctx, err) < 0)
         return -1;
     const json_t *hosts = json_object_get(root, "hosts");
@@ -190,9 +197,9 @@ int manifest_json_visit_items(const json_t *root, manifest_json_item_fn *visit, 
         const json_t *services = json_object_get(json_array_get(hosts, i), "services");
         for (size_t j = 0; j < json_array_size(services); j++) {
             const json_t *items = json_object_get(json_array_get(services, j), "items");
-            if (visit_list(items, visit, ctx, err) < 0)
+            if (visit_list(items, visit, ctx, &total, err) < 0)
                 return -1;
         }
     }
-    return visit_list(json_object_get(root, "files"), visit, ctx, err);
+    return visit_list(json_object_get(root, "files"), visit, ctx, &total, err);
 }

@@ -51,6 +51,15 @@ int path_check(const char *path, struct err *err)
                    text_printable(shown, sizeof shown, path, strlen(path)), why);
 }
 
+int path_add_length(size_t *total, const char *path, struct err *err)
+{
+    *total += strlen(path);
+    return *total <= BUNDLE_MAX_PATHS
+               ? 0
+               : err_set(err, ERR_FAILED, "the paths of all members have more than %d bytes",
+                         BUNDLE_MAX_PATHS);
+}
+
 size_t path_count_new_directories(const char *previous, const char *path)
 {
     size_t same = 0, n = 0;

@@ -19,6 +19,9 @@ enum { PATH_MAX_DEPTH = 32 };
  */
 int path_check(const char *path, struct err *err);
 
+/* Adds the length of a member's path to *total. ERR_FAILED if that exceeds BUNDLE_MAX_PATHS. */
+int path_add_length(size_t *total, const char *path, struct err *err);
+
 /* Returns the number of directories of a path that are not in the previous path (NULL: there is none). */
 size_t path_count_new_directories(const char *previous, const char *path);
 

@@ -30,6 +30,7 @@ struct reader {
     json_t *seen;        /* the paths so far, as keys */
     size_t directories;  /* the number of directories in the members' paths; a directory counts again after
                             members of another one */
+    size_t path_bytes;   /* of all members so far */
     bool has_manifest;   /* manifest.json was the first file */
     struct stop stop;
     struct reader_member member;
@@ -195,8 +196,8 @@ static int check_top(struct reader *r, bool is_dir, struct err *err)
     return 0;
 }
 
-/* Checks that the path is new, that manifest.json is the first file, and the limits on members and
- * directories. Records the path. */
+/* Checks that the path is new, that manifest.json is the first file, and the limits on members, directories
+ * and paths. Records the path. */
 static int check_order_and_limits(struct reader *r, struct err *err)
 {
     const struct reader_member *m = &r->member;
@@ -206,6 +207,8 @@ static int check_order_and_limits(struct reader *r, struct err *err)
         return err_set(err, ERR_FAILED, "%s has more than %d members", r->file, BUNDLE_MAX_MEMBERS);
     if (r->directories > BUNDLE_MAX_DIRECTORIES)
         return err_set(err, ERR_FAILED, "%s has more than %d directories", r->file, BUNDLE_MAX_DIRECTORIES);
+    if (path_add_length(&r->path_bytes, m->path, err) < 0)
+        return err_wrap(err, "%s", r->file);
     if (json_object_set_new(r->seen, r->path, json_true()) < 0)
         return err_nomem(err);
     if (m->is_dir || r->has_manifest)

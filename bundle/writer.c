@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bundle/gzpack.h"
+#include "bundle/path.h"
 #include "base/banned.h"
 
 struct writer {
@@ -14,6 +15,7 @@ struct writer {
     /* Compresses libarchive's output, because libarchive's own filter would compress profiles again. */
     struct gzpack *gzip;
     char *top, *shown;
+    size_t path_bytes; /* of all members so far */
     bool finished;
     struct err sink_err; /* the error of gzip or the sink, which libarchive's callback cannot return */
 };
@@ -88,6 +90,10 @@ static int write_header(struct writer *w, const char *path, const struct header 
     int rc = 0;
     if (!e || !full) {
         rc = err_nomem(err);
+        goto out;
+    }
+    if (path_add_length(&w->path_bytes, path, err) < 0) {
+        rc = err_wrap(err, "%s", w->shown);
         goto out;
     }
     archive_entry_set_pathname(e, full);

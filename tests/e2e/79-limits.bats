@@ -15,7 +15,7 @@ setup_file() { e2e_setup_file; }
 }
 
 @test "hostile bundles take at most 10 s and 300 MB in bundle list, verify, extract and attach" {
-    check_hostile_bundles undescribed
+    check_hostile_bundles undescribed long-paths too-long-paths
 }
 
 @test "resume: a hostile work directory of any shape takes at most 10 s and 300 MB" {
@@ -34,6 +34,10 @@ setup_file() { e2e_setup_file; }
     assert_stderr_has 'b.tar.gz has more than 50000 directories'
     hostile_file "$scratch/b.tar.gz" entries-to-resume
     sed -i 's/\<s\>/s0/g' inventory.yaml
+    run_bounded resume -y -q -i inventory.yaml "$scratch/b.tar.gz"
+    assert_status 1
+    assert_stderr_has 'nothing was collected, so there is no new bundle'
+    hostile_file "$scratch/b.tar.gz" long-paths
     run_bounded resume -y -q -i inventory.yaml "$scratch/b.tar.gz"
     assert_status 1
     assert_stderr_has 'nothing was collected, so there is no new bundle'

@@ -105,6 +105,10 @@ check_hostile_bundles() {
             assert_stderr_has ' MB and inflates to more than '
             assert_stderr_has 'if you trust the file, unpack it with tar'
             ;;
+        too-long-paths)
+            assert_status 1
+            assert_stderr_has 'the paths of all members have more than 4194304 bytes'
+            ;;
         *) assert_status 0 ;;
         esac
         run_bounded bundle extract -C "$scratch" "$scratch/b.tar.gz"

@@ -141,6 +141,10 @@ def write_hostile_bundle(kind):
         write_bundle_to_resume([f"{i // 4}/" + "a/" * 26 + f"{i}/f" for i in range(46000)])
     elif kind == "entries-to-resume":  # as many as resume accepts
         write_bundle_to_resume(["a/" * 26 + f"{i}/f" for i in range(23000)])
+    elif kind == "long-paths":  # as many bytes of paths as a bundle may have
+        write_bundle_to_resume([f"{i:075}" for i in range(48800)])
+    elif kind == "too-long-paths":
+        write_bundle_to_resume(["/".join(["a" * 25] * 27) + f"/{i:0230}" for i in range(43000)])
     elif kind == "strings":
         write_bundle([], b'"list":[%s],' % b",".join(b'"token=w%07dabcdefg"' % i for i in range(700000)))
 
@@ -197,7 +201,7 @@ elif kind == "one-bad":
     bundle(manifest(b",".join(item % (n, n) for n in (b"first", b"bad", b"last"))),
            {"first.txt": good, "bad.txt": b"goroutine 1 [a]:\na()\n\n" * 10800000, "last.txt": good})
 elif kind in ("signs", "quotes", "names", "secrets", "zip-in-zip", "undescribed", "cmdlines", "members", "directories",
-              "too-many-directories", "entries-to-resume", "strings"):
+              "too-many-directories", "entries-to-resume", "long-paths", "too-long-paths", "strings"):
     write_hostile_bundle(kind)
 elif kind == "large":
     import random

@@ -10,6 +10,7 @@
 #include <zlib.h>
 
 #include "bundle/bundle.h"
+#include "bundle/writer.h"
 #include "tests/unit/capture.h"
 #include "tests/unit/tarball.h"
 #include "base/banned.h"
@@ -437,6 +438,59 @@ static void too_many_directories_are_refused(void **state)
     free(path);
 }
 
+/* Writes a bundle of n empty files whose paths have 1000 bytes each, and a manifest with a path of 13. */
+static char *bundle_with_long_paths(const char *dir, int n)
+{
+    static const struct tarball_member first = FIRST;
+    char *path = file_join(dir, "x.tar.gz");
+    struct archive *a = tarball_new(path);
+    tarball_put(a, &first, MANIFEST, strlen(MANIFEST));
+    for (int i = 0; i < n; i++) {
+        char name[1003];
+        snprintf(name, sizeof name, "b/%0250d/%0250d/%0250d/%0247d", 0, 0, 0, i);
+        tarball_put(a, &(struct tarball_member){.path = name}, "", 0);
+    }
+    tarball_end(a);
+    return path;
+}
+
+static int discard(void *ctx, const void *p, size_t n, struct err *err)
+{
+    (void)ctx, (void)p, (void)n, (void)err;
+    return 0;
+}
+
+static void assert_too_long_paths_are_not_written(void)
+{
+    struct writer *w = NULL;
+    struct err err = ERR_INIT;
+    char path[1001];
+    assert_ok(writer_open(&(struct writer_output){"b", "b.tar.gz", discard, NULL}, &w, &err), &err);
+    for (int i = 0; i < BUNDLE_MAX_PATHS / 1000; i++) {
+        snprintf(path, sizeof path, "%0250d/%0250d/%0250d/%0247d", 0, 0, 0, i);
+        assert_ok(writer_file(w, path, 0, 0, &err), &err);
+    }
+    assert_int_equal(writer_dir(w, path, 0, &err), -1);
+    assert_string_equal(err.msg, "b.tar.gz: the paths of all members have more than 4194304 bytes");
+    writer_free(w);
+}
+
+static void too_long_paths_are_refused(void **state)
+{
+    const int most = (BUNDLE_MAX_PATHS - 13) / 1000;
+    struct err err = ERR_INIT;
+    struct bundle_summary sum = {0};
+    char *path = bundle_with_long_paths(*state, most);
+    assert_ok(bundle_verify(path, NULL, &sum, &err), &err);
+    bundle_summary_release(&sum);
+    free(path);
+    path = bundle_with_long_paths(*state, most + 1);
+    assert_readers_refuse(*state, path, false,
+                          "x.tar.gz: the paths of all members have more than 4194304 bytes");
+    free(path);
+    assert_too_long_paths_are_not_written();
+}
+
 /* A run that collects one profile from each of very many hosts makes two directories for each file. */
 static void a_host_and_a_service_for_each_of_many_members_are_accepted(void **state)
 {
@@ -510,6 +564,7 @@ int main(void)
         SCRATCH(sparse_files_are_refused),
         SCRATCH(holes_beyond_the_stated_size_are_refused),
         SCRATCH(too_many_directories_are_refused),
+        SCRATCH(too_long_paths_are_refused),
         SCRATCH(a_host_and_a_service_for_each_of_many_members_are_accepted),
         SCRATCH(a_file_below_a_file_is_refused_but_an_unlisted_directory_is_not),
         SCRATCH(invalid_manifests_are_refused),

@@ -1159,6 +1159,33 @@ static void too_many_files_and_directories_are_not_loaded(void **state)
                    "manifest.json has more than 50000 files and directories");
 }
 
+/* Loads a manifest of n local files whose paths have 1000 bytes each. */
+static int load_long_paths(int n, struct err *err)
+{
+    struct manifest *m = NULL;
+    struct buf text = BUF_INIT(16 << 20);
+    buf_adds(&text, HEAD "\"name\": \"b\", \"tool\": {}, \"collector\": {}, \"hosts\": [], \"files\": [");
+    for (int i = 0; i < n; i++)
+        buf_addf(&text,
+                 "%s{\"kind\": \"heap\", \"status\": \"ok\", \"bytes\": 1, \"sha256\": \"" SHA_A
+                 "\", \"file\": \"%0250d/%0250d/%0250d/%0247d\"}",
+                 i > 0 ? "," : "", 0, 0, 0, i);
+    buf_adds(&text, "]}");
+    int rc = load_text(buf_str(&text), text.len, &m, err);
+    manifest_free(m);
+    buf_release(&text);
+    return rc;
+}
+
+static void too_long_paths_are_not_loaded(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    assert_ok(load_long_paths(BUNDLE_MAX_PATHS / 1000, &err), &err);
+    assert_refused(load_long_paths(BUNDLE_MAX_PATHS / 1000 + 1, &err), &err, ERR_FAILED,
+                   "manifest.json: the paths of all members have more than 4194304 bytes");
+}
+
 #define TARGET(host, service) "{\"host\": \"" host "\", \"service\": \"" service "\"}"
 #define ASKED(targets)                                                                                       \
     HEAD "\"name\": \"b\", \"tool\": {}, \"collector\": {}, \"hosts\": [], \"files\": [], "                  \
@@ -1411,6 +1438,7 @@ int main(void)
         cmocka_unit_test(the_readme_marks_the_second_item_of_a_pair),
         cmocka_unit_test(invalid_manifests_are_not_loaded),
         cmocka_unit_test(too_many_files_and_directories_are_not_loaded),
+        cmocka_unit_test(too_long_paths_are_not_loaded),
         cmocka_unit_test(repeated_or_ungrouped_targets_are_refused),
         cmocka_unit_test(a_cut_manifest_is_not_loaded),
         cmocka_unit_test(hosts_and_services_are_saved_in_the_requested_order),
