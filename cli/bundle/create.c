@@ -71,6 +71,11 @@ static int add_copy(struct creation *c, struct fetch_local_file *from, const cha
     int rc = -1;
     if (fd_cancelled(signals_cancel_fd()))
         return err_set(err, ERR_CANCELLED, "interrupted; nothing was written");
+    if (strlen(name) >= sizeof item.file) {
+        err_set(err, ERR_FAILED, "a path in the bundle would have more than %zu bytes: %s",
+                sizeof item.file - 1, from->path);
+        return err_hint(err, "name the directory that contains it, or leave it out");
+    }
     if (confined_budget_check(&c->budget, from->path, err) < 0 || count_holes(c, from, err) < 0)
         return -1;
     const struct dir *files = workdir_files(c->work);

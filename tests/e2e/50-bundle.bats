@@ -209,6 +209,23 @@ repack() {
     [[ ! -e other.tar.gz && ! -e other.partial ]]
 }
 
+@test "create refuses a file whose path in the bundle is too long" {
+    local part dir
+    part=$(printf 'x%.0s' {1..200})
+    dir=d/$part/$part/$part
+    mkdir -p "$dir"
+    echo text >"$dir/$part.txt"
+    run_profgrab bundle create -o long.tar.gz d
+    assert_status 1
+    assert_stderr_has "a path in the bundle would have more than 799 bytes: d/$part/"
+    assert_stderr_has 'hint: name the directory that contains it, or leave it out'
+    [[ ! -e long.tar.gz ]]
+    run_profgrab bundle create -o long.tar.gz "$dir"
+    assert_status 0
+    run_profgrab bundle verify long.tar.gz
+    assert_status 0
+}
+
 @test "create takes the page of an extracted bundle as an intact file" {
     mkdir x
     tar xzf "$RIG_DIR/good.tar.gz" -C x
