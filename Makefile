@@ -72,8 +72,8 @@ units := $(unit_sources:%.c=$(out)/%)
 # The thread sanitizer runs only tests with threads: the others would take minutes without a finding.
 # (test_bundle is left out because clang 14 wrongly reports a directory that is closed after an unnamed file.)
 ifeq ($(SAN),thread)
-units := $(filter $(addprefix %/test_,agent askpass barrier capture engine fd forward gateway gateway_steps gateway_unix graph gzip keyring \
-    knownhosts mux login_queue profile_halves progress proc shared_inventory signals service_run buffered_socket),$(units))
+units := $(filter $(addprefix %/test_,agent askpass barrier capture fd forward gateway gateway_steps gateway_unix graph gzip keyring \
+    knownhosts mux login_queue profile_halves progress proc run_limits shared_inventory signals service_run buffered_socket),$(units))
 endif
 fuzzer_sources := $(wildcard tests/fuzz/fuzz_*.c)
 fuzzers := $(fuzzer_sources:%.c=$(out)/%)

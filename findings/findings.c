@@ -155,13 +155,13 @@ const struct finding_rule *findings_rule(size_t i)
     return i < n ? &rules[i] : NULL;
 }
 
-enum finding_input findings_input_of(const char *id)
+const struct finding_rule *findings_find_rule(const char *id)
 {
     const struct finding_rule *rule;
     for (size_t i = 0; id && (rule = findings_rule(i)); i++)
         if (strcmp(rule->id, id) == 0)
-            return rule->input;
-    return FINDING_FROM_ONE;
+            return rule;
+    return NULL;
 }
 
 /* ---- order --------------------------------------------------------------------------------------------- */

@@ -43,8 +43,8 @@ int findings_add_restart(struct findings *findings, const char *evidence,
 int findings_add_fleet(struct findings *findings, const struct fleet *fleet,
                        const struct finding_subject *subject, struct err *err);
 
-/* Returns the input of the rule with that id; FINDING_FROM_ONE for an unknown id. */
-enum finding_input findings_input_of(const char *id);
+/* Returns the rule with that id (NULL: none has it); NULL for an unknown id. */
+const struct finding_rule *findings_find_rule(const char *id);
 
 /*
  * Sorts the list: suspects by weight, then the facts (all other findings) in the order of the table. Drops

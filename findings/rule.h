@@ -63,6 +63,7 @@ struct finding_rule {
     const char *evidence;
     const char *threshold; /* NULL: `percent` is the threshold */
     const char *look;      /* where to look next: "that function"; NULL for FINDING_TOPIC_BODY */
+    const char *look_type; /* the sample type to look at; NULL: the profile's default type */
     bool per_service;      /* a terminal shows the finding once for each service */
     const char *source;
 };

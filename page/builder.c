@@ -170,7 +170,9 @@ static int list_sentences(struct page_builder *builder, struct page_sentence **r
                                            .look = known->look}
                   : (struct page_sentence){
                         .rule = made->rule->id, .text = made->text, .file = made->file, .look = made->look};
-        sentences[i].from = findings_input_of(sentences[i].rule);
+        const struct finding_rule *rule = findings_find_rule(sentences[i].rule);
+        sentences[i].from = rule ? rule->input : FINDING_FROM_ONE;
+        sentences[i].look_type = rule ? rule->look_type : NULL;
     }
     *ret = sentences;
     *ret_n = n;

@@ -220,6 +220,8 @@ static void add_sentence(struct buf *b, const struct page_writer *writer, const 
         jsontext_text(b, "look", s->look);
     else
         buf_adds(b, ",\"look\":null");
+    if (s->look_type)
+        jsontext_text(b, "type", s->look_type);
     buf_addc(b, '}');
 }
 

@@ -10,8 +10,6 @@ import { timelineOf } from './timeline.js';
 import { hostsOf } from './hosts.js';
 
 const MOST_CARDS = 30;
-/** The sample type of a finding, if it is not the profile's default type. */
-const TYPE_OF_RULE = { __proto__: null, 'heap-allocated': 'alloc_space', 'against-allocated': 'alloc_space', 'allocated-between': 'alloc_space' };
 
 /**
  * The sections, from top to bottom. Each makes its element, or null, from the bundle's description with two additions:
@@ -83,8 +81,8 @@ function keepPercentSigns(sentence) {
 export function findingsOf({ summary, data }, id) {
     const about = (summary || []).filter((finding) => typeof finding.data === 'number' && data[finding.data].id === id);
     if (!about.length) return null;
-    const sentences = about.map(({ rule, text, look }) => {
-        const link = look ? element('a', { href: linkTo({ v: id, t: TYPE_OF_RULE[rule], s: patternOfName(look) }) }, 'show it') : null;
+    const sentences = about.map(({ text, look, type }) => {
+        const link = look ? element('a', { href: linkTo({ v: id, t: type, s: patternOfName(look) }) }, 'show it') : null;
         return element('li', {}, untrusted(keepPercentSigns(text)), ' ', link);
     });
     return element('ul', { class: 'findings' }, sentences);
@@ -92,11 +90,11 @@ export function findingsOf({ summary, data }, id) {
 
 function summaryOf({ summary, data }) {
     if (!summary || !summary.length) return null;
-    const sentences = summary.map(({ rule, text, data: at, look }) => {
+    const sentences = summary.map(({ text, data: at, look, type }) => {
         const entry = typeof at === 'number' ? data[at] : null;
         const sentence = element('bdi', {}, cut(visible(keepPercentSigns(text)), 2000));
         if (!entry || !entry.id) return element('li', {}, sentence);
-        const place = { v: entry.id, t: TYPE_OF_RULE[rule], s: look ? patternOfName(look) : '' };
+        const place = { v: entry.id, t: type, s: look ? patternOfName(look) : '' };
         return element('li', {}, sentence, ' ', element('a', { href: linkTo(place) }, 'look: ', untrusted(entry.title)));
     });
     return element(
@@ -194,17 +192,18 @@ function serviceNode({ service, items, from }, data) {
               )
             : null,
         from.error ? untrusted(from.error, 'p', { class: 'error' }) : null,
-        verdictsOf(from.verdicts),
+        sentencesOf(from.verdicts),
         items.length ? itemsTable(items, data) : null,
     );
 }
 
-function verdictsOf(verdicts) {
-    if (!verdicts || !verdicts.length) return null;
+/** The findings on a service or an item, which the manifest calls verdicts, or null. */
+function sentencesOf(findings) {
+    if (!findings || !findings.length) return null;
     return element(
         'ul',
-        { class: 'verdicts' },
-        verdicts.map((verdict) => untrusted(verdict.text, 'li')),
+        { class: 'sentences' },
+        findings.map((finding) => untrusted(finding.text, 'li')),
     );
 }
 
@@ -237,7 +236,7 @@ function itemRow(item, data) {
     const words = [
         item.error ? untrusted(item.error, 'p', { class: 'error' }) : null,
         item.server_words ? untrusted(item.server_words, 'q') : null,
-        verdictsOf(item.verdicts),
+        sentencesOf(item.verdicts),
         entry && entry.why ? untrusted(entry.why, 'p', { class: 'quiet' }) : null,
     ];
     return element(

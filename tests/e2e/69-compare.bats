@@ -136,6 +136,7 @@ PY
         'flat = lambda type: sum(v for v, n in zip(heap["nodes"]["self"][types.index(type)], names) if n == "main.forgetBuffers")' \
         'assert all(abs(flat(t) - float(open(t).read())) <= 0.01 * flat(t) > 0 for t in ("alloc_space", "inuse_space")), (flat("inuse_space"), open("inuse_space").read())' \
         'assert heap["duration_ns"] > 1.9e9' \
+        'assert [s["type"] for s in bundle["summary"] if s["rule"] == "allocated-between"] == ["alloc_space"]' \
         'assert entries["file-05 app goroutines: growth"] and entries["file-05 app heap, later"]' \
         'assert [e["title"] for e in bundle["data"] if e.get("from") == "growth"] == ["file-05 app heap: growth", "file-05 app goroutines: growth"]'
 }
