@@ -11,76 +11,84 @@ enum { NAME_MAX_LENGTH = 100, RANDOM_MIN = 16, RANDOM_MAX = 256 };
 
 /* ---- names --------------------------------------------------------------------------------------------- */
 
+/* The initializer of a struct str. */
+#define W(literal)                                                                                           \
+    {                                                                                                        \
+        (literal), sizeof(literal) - 1                                                                       \
+    }
+
 /* The last words of a name, or the end of a word: "dbpassword". `plural`: how secret the word and an `s` are;
  * numbers are often counts of tokens, cookies and the like. */
 static const struct {
-    const char *word;
+    struct str word;
     enum redact_secrecy secrecy, plural;
 } words[] = {
-    {"password", REDACT_SECRET, REDACT_SECRET},
-    {"passwd", REDACT_SECRET, REDACT_SECRET},
-    {"passphrase", REDACT_SECRET, REDACT_SECRET},
-    {"passcode", REDACT_SECRET, REDACT_SECRET},
-    {"pwd", REDACT_SECRET, REDACT_SECRET},
-    {"pass", REDACT_SECRET, REDACT_HARMLESS},
-    {"secret", REDACT_SECRET, REDACT_SECRET},
-    {"token", REDACT_SECRET, REDACT_PLURAL},
-    {"apikey", REDACT_SECRET, REDACT_SECRET},
-    {"accesskey", REDACT_SECRET, REDACT_SECRET},
-    {"privatekey", REDACT_SECRET, REDACT_SECRET},
-    {"secretkey", REDACT_SECRET, REDACT_SECRET},
-    {"signingkey", REDACT_SECRET, REDACT_SECRET},
-    {"encryptionkey", REDACT_SECRET, REDACT_SECRET},
-    {"authkey", REDACT_SECRET, REDACT_SECRET},
-    {"credential", REDACT_SECRET, REDACT_SECRET},
-    {"authorization", REDACT_SECRET, REDACT_PLURAL},
-    {"cookie", REDACT_SECRET, REDACT_PLURAL},
-    {"bearer", REDACT_SECRET, REDACT_PLURAL},
-    {"requirepass", REDACT_SECRET, REDACT_HARMLESS},
-    {"masterauth", REDACT_SECRET, REDACT_SECRET},
-    {"pw", REDACT_SECRET, REDACT_SECRET},
-    {"bindpw", REDACT_SECRET, REDACT_SECRET},
-    {"rootpw", REDACT_SECRET, REDACT_SECRET},
-    {"key", REDACT_MAYBE, REDACT_MAYBE},
-    {"auth", REDACT_MAYBE, REDACT_PLURAL},
-    {"session", REDACT_MAYBE, REDACT_MAYBE},
-    {"salt", REDACT_MAYBE, REDACT_MAYBE},
-    {"signature", REDACT_MAYBE, REDACT_MAYBE},
-    {"license", REDACT_MAYBE, REDACT_MAYBE},
-    {"dsn", REDACT_MAYBE, REDACT_MAYBE},
-    {"authconfigs", REDACT_PLURAL, REDACT_HARMLESS},
-    {"tokenmap", REDACT_PLURAL, REDACT_PLURAL},
+    {W("password"), REDACT_SECRET, REDACT_SECRET},
+    {W("passwd"), REDACT_SECRET, REDACT_SECRET},
+    {W("passphrase"), REDACT_SECRET, REDACT_SECRET},
+    {W("passcode"), REDACT_SECRET, REDACT_SECRET},
+    {W("pwd"), REDACT_SECRET, REDACT_SECRET},
+    {W("pass"), REDACT_SECRET, REDACT_HARMLESS},
+    {W("secret"), REDACT_SECRET, REDACT_SECRET},
+    {W("token"), REDACT_SECRET, REDACT_PLURAL},
+    {W("apikey"), REDACT_SECRET, REDACT_SECRET},
+    {W("accesskey"), REDACT_SECRET, REDACT_SECRET},
+    {W("privatekey"), REDACT_SECRET, REDACT_SECRET},
+    {W("secretkey"), REDACT_SECRET, REDACT_SECRET},
+    {W("signingkey"), REDACT_SECRET, REDACT_SECRET},
+    {W("encryptionkey"), REDACT_SECRET, REDACT_SECRET},
+    {W("authkey"), REDACT_SECRET, REDACT_SECRET},
+    {W("credential"), REDACT_SECRET, REDACT_SECRET},
+    {W("authorization"), REDACT_SECRET, REDACT_PLURAL},
+    {W("cookie"), REDACT_SECRET, REDACT_PLURAL},
+    {W("bearer"), REDACT_SECRET, REDACT_PLURAL},
+    {W("requirepass"), REDACT_SECRET, REDACT_HARMLESS},
+    {W("masterauth"), REDACT_SECRET, REDACT_SECRET},
+    {W("pw"), REDACT_SECRET, REDACT_SECRET},
+    {W("bindpw"), REDACT_SECRET, REDACT_SECRET},
+    {W("rootpw"), REDACT_SECRET, REDACT_SECRET},
+    {W("key"), REDACT_MAYBE, REDACT_MAYBE},
+    {W("auth"), REDACT_MAYBE, REDACT_PLURAL},
+    {W("session"), REDACT_MAYBE, REDACT_MAYBE},
+    {W("salt"), REDACT_MAYBE, REDACT_MAYBE},
+    {W("signature"), REDACT_MAYBE, REDACT_MAYBE},
+    {W("license"), REDACT_MAYBE, REDACT_MAYBE},
+    {W("dsn"), REDACT_MAYBE, REDACT_MAYBE},
+    {W("authconfigs"), REDACT_PLURAL, REDACT_HARMLESS},
+    {W("tokenmap"), REDACT_PLURAL, REDACT_PLURAL},
 };
 
 /* Last words of names that mean the place of a secret. */
-static const char *const places[] = {"file", "path", "dir", "directory"};
+static const struct str places[] = {W("file"), W("path"), W("dir"), W("directory")};
 
 /* Last words that only qualify the word before them: SECRET_KEY_BASE, password_old. */
-static const char *const qualifiers[] = {"base",    "value",   "plain",      "raw",     "base64", "b64",
-                                         "hex",     "old",     "new",        "string",  "text",   "encrypted",
-                                         "default", "current", "previous",   "primary", "live",   "secondary",
-                                         "prod",    "staging", "production", "dev",     "replica"};
+static const struct str qualifiers[] = {
+    W("base"),    W("value"),   W("plain"),      W("raw"),     W("base64"), W("b64"),
+    W("hex"),     W("old"),     W("new"),        W("string"),  W("text"),   W("encrypted"),
+    W("default"), W("current"), W("previous"),   W("primary"), W("live"),   W("secondary"),
+    W("prod"),    W("staging"), W("production"), W("dev"),     W("replica")};
 
 /* Ordinary words that end in "pass". Other words of six letters or more, such as `dbpass`, count as
  * "pass". */
-static const char *const not_pass[] = {"bypass",   "compass",   "encompass", "overpass", "surpass",
-                                       "trespass", "underpass", "multipass", "onepass",  "singlepass",
-                                       "twopass",  "perpass",   "eachpass",  "firstpass"};
+static const struct str not_pass[] = {W("bypass"),   W("compass"),    W("encompass"), W("overpass"),
+                                      W("surpass"),  W("trespass"),   W("underpass"), W("multipass"),
+                                      W("onepass"),  W("singlepass"), W("twopass"),   W("perpass"),
+                                      W("eachpass"), W("firstpass")};
 
 /* Parameters with secret values, those with secret values only in profgrab's own requests, and common
  * parameters of profiles and pages. */
-static const char *const secret_parameters[] = {"sig",       "signature", "code", "jwt",  "otp",    "totp",
-                                                "pin",       "session",   "sid",  "hmac", "ticket", "csrf",
-                                                "assertion", "sessionid", "xsrf", "cred", "creds"};
+static const struct str secret_parameters[] = {
+    W("sig"),       W("signature"), W("code"), W("jwt"),  W("otp"),    W("totp"),
+    W("pin"),       W("session"),   W("sid"),  W("hmac"), W("ticket"), W("csrf"),
+    W("assertion"), W("sessionid"), W("xsrf"), W("cred"), W("creds")};
 static const char *const keys_in_requests[] = {"key", "auth"};
 static const char *const known_parameters[] = {"seconds", "debug", "gc",     "rate",  "depth", "limit",
                                                "page",    "n",     "format", "level", "start", "end",
                                                "from",    "until", "to",     "time",  "step",  "since"};
 
-static bool ends_in(struct str s, const char *end)
+static bool ends_in(struct str s, struct str end)
 {
-    size_t n = strlen(end);
-    return s.n >= n && memcmp(s.p + s.n - n, end, n) == 0;
+    return s.n >= end.n && memcmp(s.p + s.n - end.n, end.p, end.n) == 0;
 }
 
 /* Returns whether the last n bytes of the name are a word. A short word must be a whole part of the name,
@@ -92,16 +100,16 @@ static bool is_word(struct str name, size_t n)
 }
 
 /* Returns whether the name is the word or ends with it. */
-static bool has_word(struct str name, const char *word)
+static bool has_word(struct str name, struct str word)
 {
-    return ends_in(name, word) && is_word(name, strlen(word));
+    return ends_in(name, word) && is_word(name, word.n);
 }
 
 /* Returns whether the name is the word's plural or ends with it. */
-static bool has_plural(struct str name, const char *word)
+static bool has_plural(struct str name, struct str word)
 {
     return name.n > 0 && name.p[name.n - 1] == 's' && ends_in((struct str){name.p, name.n - 1}, word) &&
-           is_word(name, strlen(word) + 1);
+           is_word(name, word.n + 1);
 }
 
 /* Converts `userPassword`, `user_password` and `USER.PASSWORD` to `user-password`. Uses only the end of a
@@ -142,7 +150,7 @@ static bool ends_in_pass(struct str name)
     for (size_t i = 0; i < sizeof not_pass / sizeof *not_pass; i++)
         if (ends_in(name, not_pass[i]))
             return false;
-    return n >= MIN_LENGTH && ends_in(name, "pass");
+    return n >= MIN_LENGTH && ends_in(name, STR("pass"));
 }
 
 static enum redact_secrecy classify_words(struct str name)
@@ -162,8 +170,8 @@ static enum redact_secrecy classify_words(struct str name)
 static size_t strip_qualifier(const char *name, size_t n)
 {
     for (size_t i = 0; i < sizeof qualifiers / sizeof *qualifiers; i++) {
-        size_t k = strlen(qualifiers[i]);
-        if (n > k + 1 && name[n - k - 1] == '-' && memcmp(name + n - k, qualifiers[i], k) == 0)
+        size_t k = qualifiers[i].n;
+        if (n > k + 1 && name[n - k - 1] == '-' && ends_in((struct str){name, n}, qualifiers[i]))
             return n - k - 1;
     }
     size_t end = n;
