@@ -17,16 +17,8 @@
 /* The child's status, written before its result. */
 struct child_status {
     int rc;
-    bool out_of_memory; /* it failed because an allocation failed */
     struct err err;
 };
-
-static bool is_nomem(const struct err *err)
-{
-    struct err nomem = ERR_INIT;
-    err_nomem(&nomem);
-    return err->kind == nomem.kind && strstr(err->msg, nomem.msg) != NULL;
-}
 
 static void run_child(proc_confined_fn *run, void *ctx, const struct proc_fork_limits *limits, int result_fd,
                       pid_t parent)
@@ -46,7 +38,6 @@ static void run_child(proc_confined_fn *run, void *ctx, const struct proc_fork_l
         status.rc = run(ctx, &result, &status.err);
     if (status.rc == 0)
         status.rc = buf_check(&result, "its result", &status.err);
-    status.out_of_memory = status.rc < 0 && is_nomem(&status.err);
     if (fd_write_all(result_fd, &status, sizeof status, NULL) == 0 && status.rc == 0)
         fd_write_all(result_fd, result.data, result.len, NULL);
     _exit(0);
@@ -144,12 +135,13 @@ static int copy_child_error(const struct child_status *status, const struct proc
                             struct err *err)
 {
     char hint[sizeof status->err.hint];
-    if (status->out_of_memory && limits->memory > 0)
+    if (status->err.out_of_memory && limits->memory > 0)
         return set_memory_error(limits, err);
     if (!err)
         return -1;
     bool known = status->err.kind > ERR_NONE && status->err.kind <= ERR_HOST_KEY;
     err_set(err, known ? status->err.kind : ERR_FAILED, "%s", "");
+    err->out_of_memory = status->err.out_of_memory;
     copy_printable(err->msg, sizeof err->msg, status->err.msg);
     copy_printable(hint, sizeof hint, status->err.hint);
     return hint[0] ? err_hint(err, "%s", hint) : -1;

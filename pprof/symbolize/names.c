@@ -114,8 +114,10 @@ static int run_cxxfilt(const struct namer *n, const struct buf *names, struct bu
                                         .input = {names->data, names->len}};
     if (names->len == 0 || n->tools->run(n->tools->ctx, &call, answer, &why) == 0)
         return 0;
-    if (why.kind == ERR_CANCELLED || answer->out_of_memory)
-        return err_set(n->err, why.kind, "%s", why.msg);
+    if (why.kind == ERR_CANCELLED || answer->out_of_memory) {
+        *n->err = why;
+        return -1;
+    }
     buf_clear(answer);
     symbolize_say(n->tools, "C++ and Rust names stay mangled: %s", why.msg);
     return 0;

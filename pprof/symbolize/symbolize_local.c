@@ -309,8 +309,10 @@ static int run_program(struct lookup *l, const struct symbolize_call *call, stru
 {
     if (l->tools->run(l->tools->ctx, call, ret, ret_why) == 0)
         return 0;
-    if (ret_why->kind == ERR_CANCELLED || ret->out_of_memory)
-        return err_set(l->err, ret_why->kind, "%s", ret_why->msg);
+    if (ret_why->kind == ERR_CANCELLED || ret->out_of_memory) {
+        *l->err = *ret_why;
+        return -1;
+    }
     buf_clear(ret);
     return 0;
 }

@@ -507,6 +507,36 @@ static int use_memory(void *ctx, struct buf *ret, struct err *err)
     return rc;
 }
 
+static int run_out_of_memory(void *ctx, struct buf *ret, struct err *err)
+{
+    (void)ctx, (void)ret;
+    err_nomem(err);
+    return err_wrap(err, "it");
+}
+
+/* The message of a file with an unusual name. */
+static int mention_memory(void *ctx, struct buf *ret, struct err *err)
+{
+    (void)ctx, (void)ret;
+    return err_set(err, ERR_LOCAL_IO, "cannot read out of memory: it is a directory");
+}
+
+static void a_confined_child_reports_a_failed_allocation(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct proc_fork_limits unlimited = confined;
+    unlimited.memory = 0;
+    assert_refused(proc_run_confined(run_out_of_memory, NULL, &confined, NULL, &err), &err, ERR_LIMIT,
+                   "reading it takes more than 67.1 MB of memory");
+    assert_refused(proc_run_confined(run_out_of_memory, NULL, &unlimited, NULL, &err), &err, ERR_LOCAL_IO,
+                   "it: out of memory");
+    assert_true(err.out_of_memory);
+    assert_refused(proc_run_confined(mention_memory, NULL, &confined, NULL, &err), &err, ERR_LOCAL_IO,
+                   "cannot read out of memory: it is a directory");
+    assert_false(err.out_of_memory);
+}
+
 static int use_time(void *ctx, struct buf *ret, struct err *err)
 {
     (void)ctx, (void)ret, (void)err;
@@ -746,6 +776,7 @@ int main(void)
         cmocka_unit_test(the_raised_descriptor_limit_is_not_inherited),
         cmocka_unit_test(a_confined_child_returns_its_result),
         cmocka_unit_test(a_confined_child_is_ended_at_its_limits),
+        cmocka_unit_test(a_confined_child_reports_a_failed_allocation),
         cmocka_unit_test(limits_grow_with_the_input),
 #ifdef __linux__
         cmocka_unit_test(a_confined_child_has_only_the_kept_descriptors),
