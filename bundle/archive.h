@@ -23,7 +23,7 @@
 int bundle_pack(struct workdir *w, const struct manifest *m, int cancel_fd, char **ret_path, struct err *err);
 
 /* The functions below that take `identities` use them to decrypt an encrypted bundle; without identities
- * (NULL) an encrypted bundle is ERR_NOT_FOUND. The descriptor of age_identities_set_cancel_fd ends every read
+ * (NULL) an encrypted bundle is ERR_NO_KEY. The descriptor of age_identities_set_cancel_fd ends every read
  * that takes the identities, also of a bundle that is not encrypted. */
 
 /* Limits on the bundles that profgrab reads. */

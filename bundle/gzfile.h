@@ -23,7 +23,7 @@ struct gzfile;
 uint64_t gzfile_max_inflated(uint64_t size);
 
 /* Opens a gzip file. Decrypts an encrypted file with `identities` (NULL: none). ERR_NOT_FOUND if there is no
- * such file, or no identity can decrypt it; ERR_FAILED if it is not gzip. */
+ * such file, ERR_NO_KEY if no identity can decrypt it, ERR_FAILED if it is not gzip. */
 int gzfile_open(const char *path, struct age_identities *identities, struct gzfile **ret, struct err *err);
 void gzfile_free(struct gzfile *g);
 

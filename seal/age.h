@@ -94,7 +94,7 @@ bool age_is_encrypted(const void *p, size_t n);
 struct age_reader;
 /* Reads the header from fd, which the caller closes, and finds a matching identity. `identities` may be NULL:
  * none. Asks for the passphrase of a file that has one. Stores the file key in `identities`, so that they can
- * open the same file again without a question, also in a fork. ERR_NOT_FOUND: no identity matches; the
+ * open the same file again without a question, also in a fork. ERR_NO_KEY: no identity matches; the
  * message names the recipients. */
 int age_reader_open(int fd, struct age_identities *identities, struct age_reader **ret, struct err *err);
 /* Reads up to n authenticated bytes. 0: the authenticated end. -1: the file was changed, truncated or

@@ -33,8 +33,8 @@ struct age_identities {
     unsigned char last_key[AGE_FILE_KEY];
 };
 
-/* Finds the identity that matches a stanza of the header, and unwraps the file key. ERR_NOT_FOUND: none
- * matches. */
+/* Finds the identity that matches a stanza of the header, and unwraps the file key. ERR_NO_KEY: none matches.
+ */
 int age_identities_unwrap(struct age_identities *identities, const struct age_header *h,
                           unsigned char ret_file_key[AGE_FILE_KEY], struct err *err);
 

@@ -320,7 +320,7 @@ static int set_no_match_error(const struct search *search, struct err *err)
         return -1;
     }
     name_stanzas(search->header, &names);
-    err_set(err, ERR_NOT_FOUND, "%sit is encrypted to %s",
+    err_set(err, ERR_NO_KEY, "%sit is encrypted to %s",
             search->identities->n ? "none of the keys tried opens it; " : "", buf_str(&names));
     buf_release(&names);
     return err_hint(err, "give the identity that opens it: -i FILE, an age identity or an SSH private key");

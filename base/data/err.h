@@ -22,6 +22,7 @@ enum err_kind {
     ERR_CANCELLED,   /* the caller's cancel descriptor became readable */
     ERR_TIMEOUT,     /* a deadline passed */
     ERR_NOT_FOUND,   /* the requested object does not exist */
+    ERR_NO_KEY,      /* no key opens the encrypted file */
     ERR_EXISTS,      /* the name exists already, and nothing was overwritten */
     ERR_LOCAL_IO,    /* the workstation's disk or descriptors failed: other hosts would fail too */
     ERR_PIPE,        /* a pipe or a connection has no reader any more (EPIPE) */

@@ -250,7 +250,8 @@ int input_read_inflated(const char *name, struct input_keys *keys, struct buf *r
 
 bool input_error_is_skippable(const struct err *err)
 {
-    return err->kind == ERR_FAILED || err->kind == ERR_UNSUPPORTED || err->kind == ERR_NOT_FOUND;
+    return err->kind == ERR_FAILED || err->kind == ERR_UNSUPPORTED || err->kind == ERR_NOT_FOUND ||
+           err->kind == ERR_NO_KEY;
 }
 
 int input_check_dump(const char *name, const struct buf *bytes, bool strict, struct err *err)

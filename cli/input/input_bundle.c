@@ -154,10 +154,9 @@ void input_bundle_release_keys(struct input_keys *keys)
 }
 
 /* If no key opens the bundle, adds a hint that names the command's option for identities. Returns -1. */
-static int hint_identity_option(const char *bundle, const struct input_keys *keys, struct err *err)
+static int hint_identity_option(const struct input_keys *keys, struct err *err)
 {
-    if (keys && keys->option && err->kind == ERR_NOT_FOUND && input_is_encrypted(bundle) &&
-        strstr(err->msg, "encrypted to"))
+    if (keys && keys->option && err->kind == ERR_NO_KEY)
         err_hint(err, "%s FILE names the age identity or SSH private key that opens it", keys->option);
     return -1;
 }
@@ -167,8 +166,7 @@ int input_bundle_unlock(const char *bundle, struct input_keys *keys, struct err 
     struct age_identities *identities;
     if (get_identities(bundle, keys, &identities, err) < 0)
         return -1;
-    return identities && bundle_unlock(bundle, identities, err) < 0 ? hint_identity_option(bundle, keys, err)
-                                                                    : 0;
+    return identities && bundle_unlock(bundle, identities, err) < 0 ? hint_identity_option(keys, err) : 0;
 }
 
 int input_bundle_member(const char *bundle, const char *member, struct input_keys *keys, struct buf *ret,
@@ -180,7 +178,7 @@ int input_bundle_member(const char *bundle, const char *member, struct input_key
         return -1;
     int rc = reader ? bundle_members_read(reader, member, ret, err)
                     : bundle_read_member(bundle, identities, member, ret, err);
-    return rc < 0 ? hint_identity_option(bundle, keys, err) : 0;
+    return rc < 0 ? hint_identity_option(keys, err) : 0;
 }
 
 /* ---- entries ------------------------------------------------------------------------------------------- */
@@ -298,7 +296,7 @@ int input_bundle_entries(const char *bundle, struct input_keys *keys, struct inp
     if (get_identities(bundle, keys, &identities, err) < 0)
         return -1;
     if (bundle_read_manifest(bundle, identities, &manifest, err) < 0)
-        return hint_identity_option(bundle, keys, err);
+        return hint_identity_option(keys, err);
     int rc = manifest_read(manifest, strlen(manifest), &contents, err);
     if (rc == 0)
         rc = add_all(ret, contents, err);
