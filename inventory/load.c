@@ -170,24 +170,16 @@ static int read_all(struct schema *s, struct err *err)
 
 /* ---- mistakes ------------------------------------------------------------------------------------------ */
 
-/* Returns the line << 32 | column of a message FILE:LINE:COLUMN, or 0 if a long file name leaves no room for
- * them in the message. */
-static uint64_t mistake_position(const struct err *mistake, const char *name)
+static bool is_before(const struct err *a, const struct err *b)
 {
-    size_t n = strlen(name);
-    if (strncmp(mistake->msg, name, n) != 0 || mistake->msg[n] != ':')
-        return 0;
-    char *end = NULL;
-    uint64_t line = strtoul(mistake->msg + n + 1, &end, 10);
-    return *end == ':' ? line << 32 | strtoul(end + 1, NULL, 10) : 0;
+    return a->line != b->line ? a->line < b->line : a->column < b->column;
 }
 
 /* Sorts by the position in the file, because the sections were read in another order. */
-static void sort_mistakes(struct mistakes *m, const char *name)
+static void sort_mistakes(struct mistakes *m)
 {
     for (size_t i = 1; i < m->n; i++)
-        for (size_t j = i;
-             j > 0 && mistake_position(&m->items[j], name) < mistake_position(&m->items[j - 1], name); j--) {
+        for (size_t j = i; j > 0 && is_before(&m->items[j], &m->items[j - 1]); j--) {
             struct err swapped = m->items[j];
             m->items[j] = m->items[j - 1];
             m->items[j - 1] = swapped;
@@ -199,7 +191,7 @@ static void summarize_mistakes(struct mistakes *m, const char *name, struct err 
 {
     if (!m || m->n == 0 || err->kind != ERR_USAGE)
         return;
-    sort_mistakes(m, name);
+    sort_mistakes(m);
     if (m->n == 1)
         *err = m->items[0];
     else

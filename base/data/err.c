@@ -17,6 +17,7 @@ int err_set(struct err *err, enum err_kind kind, const char *fmt, ...)
         return -1;
     err->kind = kind;
     err->hint[0] = '\0';
+    err->line = err->column = 0;
     err->unreachable = err->out_of_memory = false;
     va_list ap;
     va_start(ap, fmt);

@@ -43,6 +43,8 @@ struct err {
     bool unreachable;   /* a connection was refused or timed out (err_mark_unreachable) */
     bool out_of_memory; /* err_nomem sets it. A caller that otherwise skips a bad input must return this error
                            instead */
+    /* The position in a YAML file, from 1 on (yaml_tree_err_wrap); 0: none. */
+    size_t line, column;
 };
 
 #define ERR_INIT                                                                                             \

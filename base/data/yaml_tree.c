@@ -54,6 +54,10 @@ struct builder {
 
 static int wrap_position(const struct yaml_tree *t, size_t line, size_t column, struct err *err)
 {
+    if (err) {
+        err->line = line;
+        err->column = column;
+    }
     return err_wrap(err, "%s:%zu:%zu", t->name, line, column);
 }
 

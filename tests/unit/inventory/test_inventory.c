@@ -396,6 +396,28 @@ static void several_errors_are_found_in_one_run(void **state)
                     "inv.yaml:3:1: a list in brackets lacks a comma or its \"]\"\n");
 }
 
+/* The messages have no room for the positions. */
+static void errors_of_a_file_with_a_long_name_are_sorted(void **state)
+{
+    (void)state;
+    char name[600];
+    struct inventory *inv = NULL;
+    struct mistakes m = {.n = 0};
+    struct err err = ERR_INIT;
+    memset(name, 'x', sizeof name);
+    name[sizeof name - 1] = '\0';
+    assert_int_equal(inventory_parse(name,
+                                     STR("hosts: { h: { a: 1, services: [] } }\nservices: { s: { b: 1 } }\n"),
+                                     &(struct inventory_options){.mistakes = &m}, &inv, &err),
+                     -1);
+    const size_t positions[][2] = {{1, 1}, {1, 15}, {2, 18}};
+    assert_int_equal(m.n, 3);
+    for (size_t i = 0; i < m.n; i++) {
+        assert_int_equal(m.items[i].line, positions[i][0]);
+        assert_int_equal(m.items[i].column, positions[i][1]);
+    }
+}
+
 static void the_number_of_errors_is_limited(void **state)
 {
     (void)state;
@@ -1117,6 +1139,7 @@ int main(void)
         cmocka_unit_test(a_setting_in_the_column_of_names_is_explained),
         cmocka_unit_test(lists_instead_of_mappings_are_explained),
         cmocka_unit_test(several_errors_are_found_in_one_run),
+        cmocka_unit_test(errors_of_a_file_with_a_long_name_are_sorted),
         cmocka_unit_test(the_number_of_errors_is_limited),
         cmocka_unit_test(invalid_top_level_keys_are_refused),
         cmocka_unit_test(invalid_services_are_refused),
