@@ -48,10 +48,16 @@ static bool entry_has_name(const void *ctx, uint32_t index)
 int name_map_add(struct name_map *map, const char *name, const void *value, struct err *err)
 {
     hash_index_seed(&map->by_name);
-    if (array_reserve((void **)&map->entries, &map->cap, map->n + 1, sizeof *map->entries, err) < 0 ||
-        hash_index_add(&map->by_name, hash_name(map, name), err) < 0)
+    if (array_reserve((void **)&map->entries, &map->cap, map->n + 1, sizeof *map->entries, err) < 0)
         return -1;
-    map->entries[map->n++] = (struct name_map_entry){.name = name, .value = value};
+    char *copy = map->copies_names ? strdup(name) : NULL;
+    if (map->copies_names && !copy)
+        return err_nomem(err);
+    if (hash_index_add(&map->by_name, hash_name(map, name), err) < 0) {
+        free(copy);
+        return -1;
+    }
+    map->entries[map->n++] = (struct name_map_entry){.name = copy ? copy : name, .value = value};
     return 0;
 }
 
@@ -65,7 +71,9 @@ int name_map_set(struct name_map *map, const char *name, const void *value, stru
     uint32_t at = find_name(map, name);
     if (at == HASH_INDEX_NONE)
         return name_map_add(map, name, value, err);
-    map->entries[at] = (struct name_map_entry){.name = name, .value = value};
+    map->entries[at].value = value;
+    if (!map->copies_names)
+        map->entries[at].name = name;
     return 0;
 }
 
@@ -73,6 +81,11 @@ const void *name_map_get(const struct name_map *map, const char *name)
 {
     uint32_t at = find_name(map, name);
     return at == HASH_INDEX_NONE ? NULL : map->entries[at].value;
+}
+
+bool name_map_has(const struct name_map *map, const char *name)
+{
+    return find_name(map, name) != HASH_INDEX_NONE;
 }
 
 void name_map_add_to_nearest(const struct name_map *map, struct nearest *near)
@@ -83,6 +96,8 @@ void name_map_add_to_nearest(const struct name_map *map, struct nearest *near)
 
 void name_map_release(struct name_map *map)
 {
+    for (size_t i = 0; map->copies_names && i < map->n; i++)
+        free((char *)(uintptr_t)map->entries[i].name);
     free(map->entries);
     hash_index_release(&map->by_name);
     *map = (struct name_map){0};

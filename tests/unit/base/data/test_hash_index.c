@@ -148,6 +148,33 @@ static void names_chosen_to_collide_start_at_different_slots(void **state)
     name_map_release(&folded);
 }
 
+static void a_map_owns_copies_of_names(void **state)
+{
+    static const int value = 1, other = 2;
+    struct name_map owner = {.copies_names = true}, borrower = {0};
+    struct err err = ERR_INIT;
+    char name[16];
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        snprintf(name, sizeof name, "host-%d", i);
+        assert_false(name_map_has(&owner, name));
+        assert_ok(name_map_add(&owner, name, NULL, &err), &err);
+    }
+    assert_true(name_map_has(&owner, "host-0"));
+    assert_null(name_map_get(&owner, "host-0"));
+    assert_ok(name_map_set(&owner, name, &value, &err), &err);
+    assert_ok(name_map_set(&borrower, name, &value, &err), &err);
+    char same[] = "host-999";
+    assert_ok(name_map_set(&borrower, same, &other, &err), &err);
+    name[0] = 'x';
+    assert_ptr_equal(name_map_get(&owner, "host-999"), &value);
+    assert_ptr_equal(name_map_get(&borrower, "host-999"), &other);
+    assert_int_equal(owner.n, 1000);
+    assert_string_equal(owner.entries[999].name, "host-999");
+    name_map_release(&owner);
+    name_map_release(&borrower);
+}
+
 /* Names that collide in one run therefore do not collide in the next. */
 static void each_process_has_its_own_seeds(void **state)
 {
@@ -203,6 +230,7 @@ int main(void)
         cmocka_unit_test(numbers_with_equal_bits_are_found_in_one_comparison),
         cmocka_unit_test(each_table_has_its_own_seed),
         cmocka_unit_test(names_chosen_to_collide_start_at_different_slots),
+        cmocka_unit_test(a_map_owns_copies_of_names),
         cmocka_unit_test(each_process_has_its_own_seeds),
         cmocka_unit_test(texts_that_differ_have_different_hashes),
         cmocka_unit_test(a_reserved_table_does_not_grow),
