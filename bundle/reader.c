@@ -27,12 +27,12 @@ struct reader {
     bool ended;          /* gz is at its end */
     char *top;           /* the top directory of all members */
     char *path;          /* of the current member */
-    json_t *seen;        /* the paths so far, as keys */
     size_t directories;  /* the number of directories in the members' paths; a directory counts again after
                             members of another one */
     size_t path_bytes;   /* of all members so far */
     bool has_manifest;   /* manifest.json was the first file */
     struct stop stop;
+    struct name_map seen; /* the paths so far */
     struct reader_member member;
     const char *block; /* bytes of the member in libarchive's memory, valid until its next call */
     size_t block_n;    /* bytes of `block` that reader_read has not returned */
@@ -104,9 +104,9 @@ int reader_open(const char *path, struct age_identities *identities, struct read
     if (gzfile_open(path, identities, &r->gz, err) < 0)
         goto out;
     r->file = strdup(path);
-    r->seen = json_object();
+    r->seen.copies_names = true;
     r->tar = archive_read_new();
-    if (!r->file || !r->seen || !r->tar) {
+    if (!r->file || !r->tar) {
         err_nomem(err);
         goto out;
     }
@@ -137,7 +137,7 @@ void reader_free(struct reader *r)
         return;
     archive_read_free(r->tar);
     gzfile_free(r->gz);
-    json_decref(r->seen);
+    name_map_release(&r->seen);
     free(r->file);
     free(r->top);
     free(r->path);
@@ -201,16 +201,16 @@ static int check_top(struct reader *r, bool is_dir, struct err *err)
 static int check_order_and_limits(struct reader *r, struct err *err)
 {
     const struct reader_member *m = &r->member;
-    if (json_object_get(r->seen, r->path))
+    if (name_map_has(&r->seen, r->path))
         return err_set(err, ERR_FAILED, "%s is not a bundle: %s is in it twice", r->file, r->path);
-    if (json_object_size(r->seen) >= BUNDLE_MAX_MEMBERS)
+    if (r->seen.n >= BUNDLE_MAX_MEMBERS)
         return err_set(err, ERR_FAILED, "%s has more than %d members", r->file, BUNDLE_MAX_MEMBERS);
     if (r->directories > BUNDLE_MAX_DIRECTORIES)
         return err_set(err, ERR_FAILED, "%s has more than %d directories", r->file, BUNDLE_MAX_DIRECTORIES);
     if (path_add_length(&r->path_bytes, m->path, err) < 0)
         return err_wrap(err, "%s", r->file);
-    if (json_object_set_new(r->seen, r->path, json_true()) < 0)
-        return err_nomem(err);
+    if (name_map_add(&r->seen, r->path, NULL, err) < 0)
+        return -1;
     if (m->is_dir || r->has_manifest)
         return 0;
     if (strcmp(m->path, PATH_MANIFEST) != 0)

@@ -8,8 +8,6 @@
 #ifndef BUNDLE_READER_H
 #define BUNDLE_READER_H
 
-#include <jansson.h>
-
 #include "bundle/bundle.h"
 
 struct reader;
