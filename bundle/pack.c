@@ -27,17 +27,15 @@ struct packer {
     int cancel_fd;
     int64_t stop_at;  /* clock_now() at which packing stops without a bundle; CLOCK_NEVER before a signal */
     const char *file; /* the path of the current file, below the top directory */
-    json_t *dirs;     /* directories in the tarball, as the keys of an object */
+    struct name_map dirs; /* directories in the tarball */
 };
 
 static int write_directory(struct packer *p, const char *path, struct err *err)
 {
-    if (json_object_get(p->dirs, path))
-        return 0;
-    if (json_object_set_new(p->dirs, path, json_true()) < 0)
-        return err_nomem(err);
     struct stat st;
-    if (dir_stat(workdir_files(p->w), path, &st, err) < 0)
+    if (name_map_has(&p->dirs, path))
+        return 0;
+    if (name_map_add(&p->dirs, path, NULL, err) < 0 || dir_stat(workdir_files(p->w), path, &st, err) < 0)
         return -1;
     return writer_dir(p->tar, path, st.st_mtime, err);
 }
@@ -150,14 +148,15 @@ static int write_to_file(void *ctx, const void *p, size_t n, struct err *err)
 static int write_tar(const struct workdir *w, const struct manifest *m, int cancel_fd,
                      struct atomic_file *new_file, struct err *err)
 {
-    struct packer p = {.w = w, .cancel_fd = cancel_fd, .stop_at = CLOCK_NEVER, .dirs = json_object()};
+    struct packer p = {
+        .w = w, .cancel_fd = cancel_fd, .stop_at = CLOCK_NEVER, .dirs = {.copies_names = true}};
     const struct writer_output to = {workdir_name(w), workdir_bundle(w), write_to_file, new_file};
-    int rc = p.dirs ? writer_open(&to, &p.tar, err) : err_nomem(err);
+    int rc = writer_open(&to, &p.tar, err);
     if (rc == 0)
         rc = write_members(&p, m, err);
     if (rc == 0)
         rc = writer_finish(p.tar, err);
-    json_decref(p.dirs);
+    name_map_release(&p.dirs);
     writer_free(p.tar);
     return rc;
 }
