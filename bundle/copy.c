@@ -37,8 +37,8 @@ struct copying {
     struct age_writer *age;
     struct writer *tar;
     struct reader *r;
-    json_t *expected;    /* the items whose files have not been copied yet, by path */
-    json_t *directories; /* the written directories, as keys */
+    json_t *expected;            /* the items whose files have not been copied yet, by path */
+    struct name_map directories; /* the written directories */
     struct bundle_copy_result result;
 };
 
@@ -410,10 +410,9 @@ static int write_directory(struct copying *c, const struct reader_member *m, str
     else
         buf_adds(&path, m->path);
     int rc = buf_check(&path, "the path of a directory", err);
-    if (rc == 0 && !json_object_get(c->directories, buf_str(&path)) &&
-        (rc = writer_dir(c->tar, buf_str(&path), m->mtime, err)) == 0 &&
-        json_object_set_new(c->directories, buf_str(&path), json_true()) < 0)
-        rc = err_nomem(err);
+    if (rc == 0 && !name_map_has(&c->directories, buf_str(&path)) &&
+        (rc = writer_dir(c->tar, buf_str(&path), m->mtime, err)) == 0)
+        rc = name_map_add(&c->directories, buf_str(&path), NULL, err);
     buf_release(&path);
     return rc;
 }
@@ -461,9 +460,6 @@ static int write_copy(struct copying *c, struct err *err)
     struct stat st;
     c->expected =
         c->options->redact ? json_incref(c->redacted.items) : redact_bundle_index_items(c->root, err);
-    c->directories = json_object();
-    if (!c->directories)
-        return err_nomem(err);
     if (!c->expected ||
         (c->options->recipients &&
          age_writer_open(atomic_file_fd(c->new_file), c->options->recipients, false, &c->age, err) < 0) ||
@@ -512,7 +508,8 @@ int bundle_copy(const struct bundle_copy_options *options, struct bundle_copy_re
                         .stop = stop_begin(options->cancel_fd, options->cpu_ms),
                         .redacted = REDACT_BUNDLE_INIT,
                         .manifest = BUF_INIT(BUNDLE_MAX_MANIFEST),
-                        .readme = -1};
+                        .readme = -1,
+                        .directories = {.copies_names = true}};
     int rc = prepare_copy(&c, err);
     if (rc == 0)
         rc = write_copy(&c, err);
@@ -526,7 +523,7 @@ int bundle_copy(const struct bundle_copy_options *options, struct bundle_copy_re
     age_writer_free(c.age);
     reader_free(c.r);
     json_decref(c.expected);
-    json_decref(c.directories);
+    name_map_release(&c.directories);
     json_decref(c.root);
     redact_bundle_release(&c.redacted);
     atomic_file_free(c.new_file);
