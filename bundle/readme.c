@@ -90,15 +90,15 @@ static void add_reference(struct buf *b, const char *words)
     buf_adds(b, ", as above");
 }
 
-/* Adds the findings of an item, or references to those that are keys of `seen`. */
-static void add_item_findings(struct buf *b, const struct manifest_item *item, json_t *seen)
+/* Adds the findings of an item, or references to those that are in `seen`. */
+static void add_item_findings(struct buf *b, const struct manifest_item *item, struct name_map *seen)
 {
     for (size_t i = 0; i < item->n_findings; i++) {
         const char *words = text_or_empty(item->findings[i].text);
-        bool is_repeated = json_object_get(seen, words) != NULL;
+        bool is_repeated = name_map_has(seen, words);
         buf_adds(b, i == 0 ? "" : "; ");
         (is_repeated ? add_reference : add_text)(b, words);
-        if (json_object_set_new(seen, words, json_true()) < 0)
+        if (name_map_set(seen, words, NULL, NULL) < 0)
             b->failed = b->out_of_memory = true;
     }
 }
@@ -278,7 +278,7 @@ static void add_item_name(struct buf *b, const struct manifest_item *item)
     buf_adds(b, item->pair == 2 ? ", later" : "");
 }
 
-static void add_row(struct buf *b, const struct manifest_item *item, json_t *seen)
+static void add_row(struct buf *b, const struct manifest_item *item, struct name_map *seen)
 {
     char size[32];
     buf_adds(b, "| ");
@@ -298,7 +298,7 @@ static void add_row(struct buf *b, const struct manifest_item *item, json_t *see
     buf_adds(b, " |\n");
 }
 
-static void add_table(struct buf *b, const struct manifest_item *items, size_t n, json_t *seen)
+static void add_table(struct buf *b, const struct manifest_item *items, size_t n, struct name_map *seen)
 {
     if (n == 0)
         return;
@@ -320,7 +320,7 @@ static void add_route(struct buf *b, const struct manifest_host *host)
     buf_adds(b, has_text(host->address) || has_text(host->route) ? ".\n" : "");
 }
 
-static void add_service(struct buf *b, const struct manifest_service *service, json_t *seen)
+static void add_service(struct buf *b, const struct manifest_service *service, struct name_map *seen)
 {
     buf_adds(b, "\n### ");
     add_text(b, service->name);
@@ -333,7 +333,7 @@ static void add_service(struct buf *b, const struct manifest_service *service, j
     add_table(b, service->items, service->n_items, seen);
 }
 
-static void add_host(struct buf *b, const struct manifest_host *host, json_t *seen)
+static void add_host(struct buf *b, const struct manifest_host *host, struct name_map *seen)
 {
     /* "What is missing" lists the hosts of which nothing was fetched. */
     if (has_text(host->error) && host->n_services == 0)
@@ -490,15 +490,13 @@ static void write_text(const struct manifest *m, struct buf *ret)
     add_summary(ret, m);
     add_handoff(ret, m);
     add_all_missing(ret, m);
-    json_t *seen = json_object();
-    if (!seen)
-        ret->failed = ret->out_of_memory = true;
+    struct name_map seen = {0};
     for (size_t i = 0; i < m->n_hosts; i++)
-        add_host(ret, &m->hosts[i], seen);
+        add_host(ret, &m->hosts[i], &seen);
     if (m->n_files > 0)
         buf_adds(ret, "\n## Files\n");
-    add_table(ret, m->files, m->n_files, seen);
-    json_decref(seen);
+    add_table(ret, m->files, m->n_files, &seen);
+    name_map_release(&seen);
     add_commands(ret, m);
 }
 
