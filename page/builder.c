@@ -1,6 +1,5 @@
 #include "page/builder_compare.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 
 #include "base/banned.h"
@@ -13,12 +12,8 @@ const struct page_limits page_limits_on_request = {256000000, UINT64_C(2) << 30,
 int page_builder_init(struct page_builder *builder, const struct page_limits *limits,
                       const struct manifest *manifest, const struct page_output *to, struct err *err)
 {
-    *builder = (struct page_builder){.limits = limits,
-                                     .manifest = manifest,
-                                     .by_path = json_object(),
-                                     .has_summary = manifest && manifest->n_summary > 0};
-    if (!builder->by_path)
-        return err_nomem(err);
+    *builder = (struct page_builder){
+        .limits = limits, .manifest = manifest, .has_summary = manifest && manifest->n_summary > 0};
     if (page_builder_list(builder, err) < 0 || page_builder_compare_plan(builder, err) < 0)
         return -1;
     uint64_t reserved = page_builder_compares(builder) ? limits->page / PAGE_RESERVED_PART : 0;
@@ -31,7 +26,7 @@ void page_builder_release(struct page_builder *builder)
         free(builder->files[i].title);
     free(builder->files);
     page_builder_compare_release(builder);
-    json_decref(builder->by_path);
+    name_map_release(&builder->by_path);
     findings_release(&builder->findings);
     page_writer_free(builder->page);
 }

@@ -2,8 +2,6 @@
 #ifndef PAGE_BUILDER_H
 #define PAGE_BUILDER_H
 
-#include <jansson.h>
-
 #include "page/writer.h"
 
 /* The largest sizes of an inflated profile and of the page, in bytes. page_limits_capture is smaller, because
@@ -45,7 +43,7 @@ struct page_builder {
     const struct manifest *manifest; /* NULL: none */
     struct page_file *files;
     size_t n, cap;
-    json_t *by_path; /* the index in `files`, by the file's path */
+    struct name_map by_path; /* the elements of `files`, by their paths */
     struct findings findings;
     bool has_summary; /* the manifest already has the findings, so the builder adds none */
     struct page_comparisons *comparisons;

@@ -1,5 +1,4 @@
 /* Writes the page of a bundle or of a copy, or only makes the summary. */
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,9 +9,8 @@
 
 static struct page_file *find_file(struct page_builder *builder, const char *path)
 {
-    const json_t *number = json_object_get(builder->by_path, path);
-    struct page_file *f = number ? &builder->files[json_integer_value(number)] : NULL;
-    return f && f->draw_as ? f : NULL;
+    const struct page_file *f = name_map_get(&builder->by_path, path);
+    return f && f->draw_as ? &builder->files[f - builder->files] : NULL;
 }
 
 static bool wants_member(void *ctx, const struct bundle_member *member)

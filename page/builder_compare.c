@@ -44,15 +44,16 @@ static void drop_incomplete(struct page_comparisons *comparisons, struct page_fi
 {
     if (file->comparison > 0 && !has_both_sides(&comparisons->comparisons[file->comparison - 1]))
         file->comparison = 0;
-    if (file->fleet > 0 && json_object_size(comparisons->fleets[file->fleet - 1].planned) < FLEET_MIN_HOSTS)
+    if (file->fleet > 0 && comparisons->fleets[file->fleet - 1].planned.n < FLEET_MIN_HOSTS)
         file->fleet = 0;
 }
 
 int page_builder_compare_plan(struct page_builder *builder, struct err *err)
 {
     struct page_comparisons *c = builder->comparisons = calloc(1, sizeof *c);
-    if (!c || !(c->numbers = json_object()))
+    if (!c)
         return err_nomem(err);
+    c->numbers.copies_names = true;
     for (size_t i = 0; i < builder->n; i++) {
         struct page_file *f = &builder->files[i];
         if (is_comparable(f) && (plan_comparison(c, f, err) < 0 || page_fleet_plan(c, f, err) < 0))
@@ -91,12 +92,12 @@ void page_builder_compare_release(struct page_builder *builder)
         page_process_release(&c->processes[i]);
     for (size_t i = 0; i < c->n_fleets; i++) {
         fleet_release(&c->fleets[i].hosts);
-        json_decref(c->fleets[i].planned);
+        name_map_release(&c->fleets[i].planned);
     }
     free(c->comparisons);
     free(c->processes);
     free(c->fleets);
-    json_decref(c->numbers);
+    name_map_release(&c->numbers);
     free(c);
     builder->comparisons = NULL;
 }

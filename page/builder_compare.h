@@ -35,7 +35,7 @@ struct page_process {
 /* Hosts of one service. */
 struct page_fleet {
     const char *service;
-    json_t *planned; /* an object whose keys are the names of the hosts */
+    struct name_map planned; /* the names of the hosts */
     struct fleet hosts;
 };
 
@@ -44,7 +44,7 @@ struct page_comparisons {
     struct page_process *processes;
     struct page_fleet *fleets;
     size_t n_comparisons, cap_comparisons, n_processes, cap_processes, n_fleets, cap_fleets;
-    json_t *numbers; /* by key: the number of the comparison, fleet or process, from 1 on */
+    struct name_map numbers; /* by key: the number of the comparison, fleet or process, from 1 on */
 };
 
 /* The key of a comparison, fleet or process; a NULL word is the same as "". */

@@ -13,11 +13,10 @@ int page_comparisons_find_number(struct page_comparisons *comparisons, const str
     for (size_t i = 0; i < sizeof key->words / sizeof *key->words; i++)
         buf_addf(&text, "\x1f%s", key->words[i] ? key->words[i] : "");
     int rc = buf_check(&text, "a name", err);
-    const json_t *known = rc == 0 ? json_object_get(comparisons->numbers, buf_str(&text)) : NULL;
-    *ret = known ? (size_t)json_integer_value(known) : next;
-    if (rc == 0 && !known &&
-        json_object_set_new(comparisons->numbers, buf_str(&text), json_integer((json_int_t)next)) < 0)
-        rc = err_nomem(err);
+    const void *known = rc == 0 ? name_map_get(&comparisons->numbers, buf_str(&text)) : NULL;
+    *ret = known ? (size_t)(uintptr_t)known : next;
+    if (rc == 0 && !known)
+        rc = name_map_add(&comparisons->numbers, buf_str(&text), (const void *)(uintptr_t)next, err);
     buf_release(&text);
     return rc;
 }
@@ -31,10 +30,8 @@ int page_fleet_plan(struct page_comparisons *comparisons, struct page_file *file
         page_comparisons_find_number(comparisons, &key, next, &file->fleet, err) < 0)
         return -1;
     if (file->fleet == next)
-        comparisons->fleets[comparisons->n_fleets++] =
-            (struct page_fleet){.service = file->entry.service, .planned = json_object()};
-    json_t *planned = comparisons->fleets[file->fleet - 1].planned;
-    return !planned || json_object_set_new(planned, file->entry.host, json_true()) < 0 ? err_nomem(err) : 0;
+        comparisons->fleets[comparisons->n_fleets++] = (struct page_fleet){.service = file->entry.service};
+    return name_map_set(&comparisons->fleets[file->fleet - 1].planned, file->entry.host, NULL, err);
 }
 
 int page_fleet_add(struct page_builder *builder, const struct page_file *file, const struct profile *profile,

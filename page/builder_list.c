@@ -1,7 +1,6 @@
 /* Chooses the files of a manifest that the page draws, and how. */
 #include "page/builder.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,11 +81,8 @@ static int add_file(struct page_builder *builder, const struct manifest_item *it
         0)
         return -1;
     f.entry.title = f.title = make_title(item, list->host, list->service);
-    if (!f.title ||
-        json_object_set_new(builder->by_path, item->file, json_integer((json_int_t)builder->n)) < 0) {
-        free(f.title);
+    if (!f.title)
         return err_nomem(err);
-    }
     builder->files[builder->n++] = f;
     return 0;
 }
@@ -95,6 +91,14 @@ static int add_files(struct page_builder *builder, const struct item_list *list,
 {
     for (size_t i = 0; i < list->n; i++)
         if (add_file(builder, &list->items[i], list, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int map_paths(struct page_builder *builder, struct err *err)
+{
+    for (size_t i = 0; i < builder->n; i++)
+        if (name_map_set(&builder->by_path, builder->files[i].entry.file, &builder->files[i], err) < 0)
             return -1;
     return 0;
 }
@@ -115,5 +119,6 @@ int page_builder_list(struct page_builder *builder, struct err *err)
             if (add_files(builder, &list, err) < 0)
                 return -1;
         }
-    return add_files(builder, &(struct item_list){.items = m->files, .n = m->n_files}, err);
+    const struct item_list local = {.items = m->files, .n = m->n_files};
+    return add_files(builder, &local, err) < 0 ? -1 : map_paths(builder, err);
 }
