@@ -38,7 +38,7 @@ static struct profile *new_profile(size_t n_types)
     struct profile *p = profile_new(&err);
     assert_non_null(p);
     for (size_t i = 0; i < n_types; i++) {
-        char name[16];
+        char name[32];
         snprintf(name, sizeof name, "type%zu", i);
         assert_ok(profile_add_sample_type(p, (struct profile_value_type){intern(p, name), intern(p, "count")},
                                           &err),
