@@ -171,7 +171,7 @@ static size_t strip_qualifier(const char *name, size_t n)
 {
     for (size_t i = 0; i < sizeof qualifiers / sizeof *qualifiers; i++) {
         size_t k = qualifiers[i].n;
-        if (n > k + 1 && name[n - k - 1] == '-' && ends_in((struct str){name, n}, qualifiers[i]))
+        if (n > k + 1 && ends_in((struct str){name, n}, qualifiers[i]) && name[n - k - 1] == '-')
             return n - k - 1;
     }
     size_t end = n;

@@ -590,10 +590,10 @@ each_request() { # NAME [--cancel]
 
 @test "waits are reported one by one with their sum, and end with --patience" {
     spoil '^POST .*/uploads$' later-json '' 10
-    hand_off ops/public --patience 4000
+    hand_off ops/public --patience 5000
     grep -qE '^waiting [0-9]+ HTTP 429$' <<<"$output" || fail_run 'the first wait is not reported'
-    grep -qE '^waiting [0-9]+ HTTP 429, after [0-9.ms]+ of at most 4s$' <<<"$output" || fail_run 'the second wait is not reported'
-    assert_equal "$(sed -n 's/^waiting \([0-9]*\).*/\1/p' <<<"$output" | awk '{ sum += $1 } END { print (sum > 0 && sum <= 4000) }')" 1
+    grep -qE '^waiting [0-9]+ HTTP 429, after [0-9.ms]+ of at most 5s$' <<<"$output" || fail_run 'the second wait is not reported'
+    assert_equal "$(sed -n 's/^waiting \([0-9]*\).*/\1/p' <<<"$output" | awk '{ sum += $1 } END { print (sum > 0 && sum <= 5000) }')" 1
     assert_stderr_has 'error: work: uploading: HTTP 429: too many requests, also after waiting '
     assert_stderr_has 'hint: repeat it later'
     assert_equal "$(state 's["ops/public"]["uploads"]')" '[]'
