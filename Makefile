@@ -387,7 +387,7 @@ help:
 	@echo "make demo      install missing packages, build, run the main job against a private sshd and a real Go service"
 	@echo "make check     install missing packages, build, run every test"
 	@echo "make quick     for every change: build, layers, format, unit tests, the main job end to end"
-	@echo "make check-long the slow tests, about an hour: fuzzing, libssh2 1.11.1 from Debian 13's source, valgrind, real trackers"
+	@echo "make check-long the slow tests, for hours: fuzzing, libssh2 1.11.1 from Debian 13's source, valgrind, real trackers"
 	@echo "make deps      install the packages that demo and check need"
 	@echo "make bench     measure against the manual commands ssh, curl and go tool pprof"
 	@echo "make bench-ssh measure against OpenSSH's client, also with a long round trip (needs root and /dev/net/tun)"

@@ -238,7 +238,7 @@ static int rewrite_readme(struct copying *c, struct err *err)
     }
     sha256_free(hash);
     if (rc == 0 && (ftruncate(c->readme, 0) < 0 || lseek(c->readme, 0, SEEK_SET) < 0))
-        rc = err_sys(err, "cannot write");
+        rc = err_sys(err, "cannot write README.md of the copy");
     if (rc == 0)
         rc = fd_write_all(c->readme, text.data, text.len, err);
     if (rc == 0 &&

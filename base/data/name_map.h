@@ -29,7 +29,7 @@ struct name_map {
 /* Adds a new name. The value may be NULL if the map is a set of names (name_map_has). */
 int name_map_add(struct name_map *map, const char *name, const void *value, struct err *err);
 
-/* Adds a name, or replaces its value and the pointer to the name (not a copy of the name). */
+/* Adds a name, or replaces its value. A map that does not copy names keeps the new pointer to the name. */
 int name_map_set(struct name_map *map, const char *name, const void *value, struct err *err);
 
 /* Returns the value of a name, or NULL if the map does not contain it. */

@@ -11,8 +11,13 @@ struct str {
     size_t n;
 };
 
+/* The initializer of a constant str. */
+#define STR_INIT(literal)                                                                                    \
+    {                                                                                                        \
+        (literal), sizeof(literal) - 1                                                                       \
+    }
 /* Makes a str of a string literal. */
-#define STR(literal) ((struct str){(literal), sizeof(literal) - 1})
+#define STR(literal) ((struct str)STR_INIT(literal))
 
 /* Makes a str of a C string. NULL gives an empty str. */
 static inline struct str str_of(const char *s)

@@ -11,76 +11,75 @@ enum { NAME_MAX_LENGTH = 100, RANDOM_MIN = 16, RANDOM_MAX = 256 };
 
 /* ---- names --------------------------------------------------------------------------------------------- */
 
-/* The initializer of a struct str. */
-#define W(literal)                                                                                           \
-    {                                                                                                        \
-        (literal), sizeof(literal) - 1                                                                       \
-    }
-
 /* The last words of a name, or the end of a word: "dbpassword". `plural`: how secret the word and an `s` are;
  * numbers are often counts of tokens, cookies and the like. */
 static const struct {
     struct str word;
     enum redact_secrecy secrecy, plural;
 } words[] = {
-    {W("password"), REDACT_SECRET, REDACT_SECRET},
-    {W("passwd"), REDACT_SECRET, REDACT_SECRET},
-    {W("passphrase"), REDACT_SECRET, REDACT_SECRET},
-    {W("passcode"), REDACT_SECRET, REDACT_SECRET},
-    {W("pwd"), REDACT_SECRET, REDACT_SECRET},
-    {W("pass"), REDACT_SECRET, REDACT_HARMLESS},
-    {W("secret"), REDACT_SECRET, REDACT_SECRET},
-    {W("token"), REDACT_SECRET, REDACT_PLURAL},
-    {W("apikey"), REDACT_SECRET, REDACT_SECRET},
-    {W("accesskey"), REDACT_SECRET, REDACT_SECRET},
-    {W("privatekey"), REDACT_SECRET, REDACT_SECRET},
-    {W("secretkey"), REDACT_SECRET, REDACT_SECRET},
-    {W("signingkey"), REDACT_SECRET, REDACT_SECRET},
-    {W("encryptionkey"), REDACT_SECRET, REDACT_SECRET},
-    {W("authkey"), REDACT_SECRET, REDACT_SECRET},
-    {W("credential"), REDACT_SECRET, REDACT_SECRET},
-    {W("authorization"), REDACT_SECRET, REDACT_PLURAL},
-    {W("cookie"), REDACT_SECRET, REDACT_PLURAL},
-    {W("bearer"), REDACT_SECRET, REDACT_PLURAL},
-    {W("requirepass"), REDACT_SECRET, REDACT_HARMLESS},
-    {W("masterauth"), REDACT_SECRET, REDACT_SECRET},
-    {W("pw"), REDACT_SECRET, REDACT_SECRET},
-    {W("bindpw"), REDACT_SECRET, REDACT_SECRET},
-    {W("rootpw"), REDACT_SECRET, REDACT_SECRET},
-    {W("key"), REDACT_MAYBE, REDACT_MAYBE},
-    {W("auth"), REDACT_MAYBE, REDACT_PLURAL},
-    {W("session"), REDACT_MAYBE, REDACT_MAYBE},
-    {W("salt"), REDACT_MAYBE, REDACT_MAYBE},
-    {W("signature"), REDACT_MAYBE, REDACT_MAYBE},
-    {W("license"), REDACT_MAYBE, REDACT_MAYBE},
-    {W("dsn"), REDACT_MAYBE, REDACT_MAYBE},
-    {W("authconfigs"), REDACT_PLURAL, REDACT_HARMLESS},
-    {W("tokenmap"), REDACT_PLURAL, REDACT_PLURAL},
+    {STR_INIT("password"), REDACT_SECRET, REDACT_SECRET},
+    {STR_INIT("passwd"), REDACT_SECRET, REDACT_SECRET},
+    {STR_INIT("passphrase"), REDACT_SECRET, REDACT_SECRET},
+    {STR_INIT("passcode"), REDACT_SECRET, REDACT_SECRET},
+    {STR_INIT("pwd"), REDACT_SECRET, REDACT_SECRET},
+    {STR_INIT("pass"), REDACT_SECRET, REDACT_HARMLESS},
+    {STR_INIT("secret"), REDACT_SECRET, REDACT_SECRET},
+    {STR_INIT("token"), REDACT_SECRET, REDACT_PLURAL},
+    {STR_INIT("apikey"), REDACT_SECRET, REDACT_SECRET},
+    {STR_INIT("accesskey"), REDACT_SECRET, REDACT_SECRET},
+    {STR_INIT("privatekey"), REDACT_SECRET, REDACT_SECRET},
+    {STR_INIT("secretkey"), REDACT_SECRET, REDACT_SECRET},
+    {STR_INIT("signingkey"), REDACT_SECRET, REDACT_SECRET},
+    {STR_INIT("encryptionkey"), REDACT_SECRET, REDACT_SECRET},
+    {STR_INIT("authkey"), REDACT_SECRET, REDACT_SECRET},
+    {STR_INIT("credential"), REDACT_SECRET, REDACT_SECRET},
+    {STR_INIT("authorization"), REDACT_SECRET, REDACT_PLURAL},
+    {STR_INIT("cookie"), REDACT_SECRET, REDACT_PLURAL},
+    {STR_INIT("bearer"), REDACT_SECRET, REDACT_PLURAL},
+    {STR_INIT("requirepass"), REDACT_SECRET, REDACT_HARMLESS},
+    {STR_INIT("masterauth"), REDACT_SECRET, REDACT_SECRET},
+    {STR_INIT("pw"), REDACT_SECRET, REDACT_SECRET},
+    {STR_INIT("bindpw"), REDACT_SECRET, REDACT_SECRET},
+    {STR_INIT("rootpw"), REDACT_SECRET, REDACT_SECRET},
+    {STR_INIT("key"), REDACT_MAYBE, REDACT_MAYBE},
+    {STR_INIT("auth"), REDACT_MAYBE, REDACT_PLURAL},
+    {STR_INIT("session"), REDACT_MAYBE, REDACT_MAYBE},
+    {STR_INIT("salt"), REDACT_MAYBE, REDACT_MAYBE},
+    {STR_INIT("signature"), REDACT_MAYBE, REDACT_MAYBE},
+    {STR_INIT("license"), REDACT_MAYBE, REDACT_MAYBE},
+    {STR_INIT("dsn"), REDACT_MAYBE, REDACT_MAYBE},
+    {STR_INIT("authconfigs"), REDACT_PLURAL, REDACT_HARMLESS},
+    {STR_INIT("tokenmap"), REDACT_PLURAL, REDACT_PLURAL},
 };
 
 /* Last words of names that mean the place of a secret. */
-static const struct str places[] = {W("file"), W("path"), W("dir"), W("directory")};
+static const struct str places[] = {STR_INIT("file"), STR_INIT("path"), STR_INIT("dir"),
+                                    STR_INIT("directory")};
 
 /* Last words that only qualify the word before them: SECRET_KEY_BASE, password_old. */
 static const struct str qualifiers[] = {
-    W("base"),    W("value"),   W("plain"),      W("raw"),     W("base64"), W("b64"),
-    W("hex"),     W("old"),     W("new"),        W("string"),  W("text"),   W("encrypted"),
-    W("default"), W("current"), W("previous"),   W("primary"), W("live"),   W("secondary"),
-    W("prod"),    W("staging"), W("production"), W("dev"),     W("replica")};
+    STR_INIT("base"),       STR_INIT("value"),     STR_INIT("plain"),    STR_INIT("raw"),
+    STR_INIT("base64"),     STR_INIT("b64"),       STR_INIT("hex"),      STR_INIT("old"),
+    STR_INIT("new"),        STR_INIT("string"),    STR_INIT("text"),     STR_INIT("encrypted"),
+    STR_INIT("default"),    STR_INIT("current"),   STR_INIT("previous"), STR_INIT("primary"),
+    STR_INIT("live"),       STR_INIT("secondary"), STR_INIT("prod"),     STR_INIT("staging"),
+    STR_INIT("production"), STR_INIT("dev"),       STR_INIT("replica")};
 
 /* Ordinary words that end in "pass". Other words of six letters or more, such as `dbpass`, count as
  * "pass". */
-static const struct str not_pass[] = {W("bypass"),   W("compass"),    W("encompass"), W("overpass"),
-                                      W("surpass"),  W("trespass"),   W("underpass"), W("multipass"),
-                                      W("onepass"),  W("singlepass"), W("twopass"),   W("perpass"),
-                                      W("eachpass"), W("firstpass")};
+static const struct str not_pass[] = {STR_INIT("bypass"),     STR_INIT("compass"),   STR_INIT("encompass"),
+                                      STR_INIT("overpass"),   STR_INIT("surpass"),   STR_INIT("trespass"),
+                                      STR_INIT("underpass"),  STR_INIT("multipass"), STR_INIT("onepass"),
+                                      STR_INIT("singlepass"), STR_INIT("twopass"),   STR_INIT("perpass"),
+                                      STR_INIT("eachpass"),   STR_INIT("firstpass")};
 
 /* Parameters with secret values, those with secret values only in profgrab's own requests, and common
  * parameters of profiles and pages. */
 static const struct str secret_parameters[] = {
-    W("sig"),       W("signature"), W("code"), W("jwt"),  W("otp"),    W("totp"),
-    W("pin"),       W("session"),   W("sid"),  W("hmac"), W("ticket"), W("csrf"),
-    W("assertion"), W("sessionid"), W("xsrf"), W("cred"), W("creds")};
+    STR_INIT("sig"),    STR_INIT("signature"), STR_INIT("code"),      STR_INIT("jwt"),       STR_INIT("otp"),
+    STR_INIT("totp"),   STR_INIT("pin"),       STR_INIT("session"),   STR_INIT("sid"),       STR_INIT("hmac"),
+    STR_INIT("ticket"), STR_INIT("csrf"),      STR_INIT("assertion"), STR_INIT("sessionid"), STR_INIT("xsrf"),
+    STR_INIT("cred"),   STR_INIT("creds")};
 static const char *const keys_in_requests[] = {"key", "auth"};
 static const char *const known_parameters[] = {"seconds", "debug", "gc",     "rate",  "depth", "limit",
                                                "page",    "n",     "format", "level", "start", "end",
