@@ -172,7 +172,7 @@ $(out)/tests/unit/fetch/test_service_run: override LDFLAGS += $(addprefix -Wl$(c
 $(out)/tests/%: private override CFLAGS += -O1
 
 # The linker's names __wrap_NAME and __real_NAME are reserved.
-$(out)/tests/unit/% $(out)/tests/cost/%: private override EXTRA += $(if $(filter clang,$(compiler)),-Wno-reserved-identifier)
+$(out)/tests/unit/% $(out)/tests/cost/% $(out)/tests/fuzz/%: private override EXTRA += $(if $(filter clang,$(compiler)),-Wno-reserved-identifier)
 
 # test_capture simulates a slow disk.
 $(out)/tests/unit/capture/test_capture: override LDFLAGS += -Wl,--wrap=manifest_save_text

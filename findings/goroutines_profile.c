@@ -143,8 +143,8 @@ int goroutines_read_profile(struct goroutines *goroutines, size_t dump, struct s
 {
     struct profile_reader r = {.g = goroutines};
     if (profile_parse(bytes.p, bytes.n, max_bytes, &r.p, err) < 0)
-        return profile_is_unrecognized(err) ? err_set(err, ERR_FAILED, "not a dump of goroutines")
-                                            : err_wrap(err, "not a dump of goroutines");
+        return err && err->kind == ERR_UNRECOGNIZED ? err_set(err, ERR_FAILED, "not a dump of goroutines")
+                                                    : err_wrap(err, "not a dump of goroutines");
     goroutines->store->profiles[dump] = r.p;
     if (r.p->n_sample_types == 0 || !str_begins(profile_str(r.p, r.p->sample_types[0].type), "goroutine"))
         return err_set(err, ERR_UNSUPPORTED, "this is a profile, but not of goroutines");

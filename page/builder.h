@@ -74,7 +74,8 @@ int page_builder_draw(struct page_builder *builder, const struct page_file *file
  * file. */
 static inline bool page_builder_is_file_error(const struct err *why)
 {
-    return why->kind == ERR_FAILED || why->kind == ERR_LIMIT || why->kind == ERR_UNSUPPORTED;
+    return why->kind == ERR_FAILED || why->kind == ERR_UNRECOGNIZED || why->kind == ERR_LIMIT ||
+           why->kind == ERR_UNSUPPORTED;
 }
 
 /* Adds an entry with the reason `why` for a file that cannot be drawn; adds none if the file is_unknown_type.

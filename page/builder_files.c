@@ -12,7 +12,7 @@ static int parse_profile(const struct page_files *files, const struct buf *bytes
 {
     if (profile_parse(bytes->data, bytes->len, page_limits_on_request.profile, ret, err) == 0)
         return 0;
-    if (profile_is_unrecognized(err))
+    if (err && err->kind == ERR_UNRECOGNIZED)
         err_set(err, ERR_FAILED, "neither a profile nor a dump of goroutines");
     return files->hint(name, bytes->data, bytes->len, err);
 }

@@ -193,15 +193,14 @@ int profile_set_stack(struct profile *p, size_t sample, const uint32_t *stack, s
 
 /*
  * Parses a profile: profile.proto, plain or gzip'ed (one member or more), or a text form of Go's runtime.
- * max_bytes limits the inflated size. The message of ERR_FAILED is google/pprof's message for the same fault,
- * if google/pprof has one ("parsing profile: …", "malformed profile: …").
+ * max_bytes limits the inflated size. ERR_UNRECOGNIZED if the bytes are neither. The message of ERR_FAILED is
+ * google/pprof's message for the same fault, if google/pprof has one ("parsing profile: …", "malformed
+ * profile: …").
  */
 int profile_parse(const void *p, size_t n, uint64_t max_bytes, struct profile **ret, struct err *err);
 /* Works like profile_parse, but releases the bytes once they are inflated, also on failure, so that a large
  * file and its profile are not in memory at the same time. */
 int profile_parse_buf(struct buf *bytes, uint64_t max_bytes, struct profile **ret, struct err *err);
-/* Returns whether profile_parse failed because the bytes are neither profile.proto nor a text form. */
-bool profile_is_unrecognized(const struct err *err);
 
 /* ---- changing and writing ---- */
 

@@ -4,7 +4,6 @@
 #include "base/banned.h"
 
 /* google/pprof's message. */
-#define UNRECOGNIZED "unrecognized profile format"
 
 /* ---- counts: goroutine, threadcreate ---- */
 
@@ -249,10 +248,5 @@ int profile_parse_text(const void *p, size_t n, struct profile **ret, struct err
             break;
         }
     }
-    return err_set(err, ERR_FAILED, "parsing profile: " UNRECOGNIZED);
-}
-
-bool profile_is_unrecognized(const struct err *err)
-{
-    return err && text_ends_in(err->msg, UNRECOGNIZED);
+    return err_set(err, ERR_UNRECOGNIZED, "parsing profile: unrecognized profile format");
 }

@@ -17,21 +17,22 @@
 /* Only the kinds that some caller acts on. cli maps kinds to exit codes. */
 enum err_kind {
     ERR_NONE,
-    ERR_FAILED,      /* a failure of no other kind */
-    ERR_USAGE,       /* the command line, inventory or kinds are wrong: nothing was opened or fetched */
-    ERR_CANCELLED,   /* the caller's cancel descriptor became readable */
-    ERR_TIMEOUT,     /* a deadline passed */
-    ERR_NOT_FOUND,   /* the requested object does not exist */
-    ERR_NO_KEY,      /* no key opens the encrypted file */
-    ERR_EXISTS,      /* the name exists already, and nothing was overwritten */
-    ERR_LOCAL_IO,    /* the workstation's disk or descriptors failed: other hosts would fail too */
-    ERR_PIPE,        /* a pipe or a connection has no reader any more (EPIPE) */
-    ERR_BUSY,        /* another process holds the lock: wait and retry */
-    ERR_LOST,        /* the SSH session is unusable: a new session may work */
-    ERR_UNSUPPORTED, /* the library or the system lacks a feature: another way may work */
-    ERR_DENIED,      /* the server or the user refused, and would refuse again: do not retry */
-    ERR_LIMIT,       /* the input needs more memory or time than allowed, or crashed its parser */
-    ERR_HOST_KEY,    /* the host key is not verified: never retry over another route */
+    ERR_FAILED,       /* a failure of no other kind */
+    ERR_USAGE,        /* the command line, inventory or kinds are wrong: nothing was opened or fetched */
+    ERR_CANCELLED,    /* the caller's cancel descriptor became readable */
+    ERR_TIMEOUT,      /* a deadline passed */
+    ERR_NOT_FOUND,    /* the requested object does not exist */
+    ERR_UNRECOGNIZED, /* the bytes have none of the formats that the parser knows */
+    ERR_NO_KEY,       /* no key opens the encrypted file */
+    ERR_EXISTS,       /* the name exists already, and nothing was overwritten */
+    ERR_LOCAL_IO,     /* the workstation's disk or descriptors failed: other hosts would fail too */
+    ERR_PIPE,         /* a pipe or a connection has no reader any more (EPIPE) */
+    ERR_BUSY,         /* another process holds the lock: wait and retry */
+    ERR_LOST,         /* the SSH session is unusable: a new session may work */
+    ERR_UNSUPPORTED,  /* the library or the system lacks a feature: another way may work */
+    ERR_DENIED,       /* the server or the user refused, and would refuse again: do not retry */
+    ERR_LIMIT,        /* the input needs more memory or time than allowed, or crashed its parser */
+    ERR_HOST_KEY,     /* the host key is not verified: never retry over another route */
 };
 
 struct err {

@@ -250,8 +250,24 @@ int input_read_inflated(const char *name, struct input_keys *keys, struct buf *r
 
 bool input_error_is_skippable(const struct err *err)
 {
-    return err->kind == ERR_FAILED || err->kind == ERR_UNSUPPORTED || err->kind == ERR_NOT_FOUND ||
-           err->kind == ERR_NO_KEY;
+    return err->kind == ERR_FAILED || err->kind == ERR_UNRECOGNIZED || err->kind == ERR_UNSUPPORTED ||
+           err->kind == ERR_NOT_FOUND || err->kind == ERR_NO_KEY;
+}
+
+/* Returns whether the message names the input: NAME is at its start or after a space, and `:`, ` is ` or
+ * nothing follows. A short name may also be a part of other words of the message. */
+static bool names_input(const char *msg, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *at = strstr(msg, name); at; at = strstr(at + 1, name))
+        if ((at == msg || at[-1] == ' ') && (!at[n] || at[n] == ':' || str_begins(str_of(at + n), " is ")))
+            return true;
+    return false;
+}
+
+int input_name_in_error(const char *name, struct err *err)
+{
+    return err && !names_input(err->msg, name) ? err_wrap(err, "%s", name) : -1;
 }
 
 int input_check_dump(const char *name, const struct buf *bytes, bool strict, struct err *err)

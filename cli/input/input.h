@@ -148,6 +148,10 @@ int input_announce(char *const *names, size_t n, struct input_keys *keys, struct
  * continue with the others. */
 bool input_error_is_skippable(const struct err *err);
 
+/* Adds the name of the input in front of an error of a function above, unless its message has the name.
+ * Returns -1. */
+int input_name_in_error(const char *name, struct err *err);
+
 /* Adds a hint to name fewer members, for several members that together exceed a limit. `command` is the
  * command that reads them, "profgrab pprof -top". Returns -1. */
 int input_hint_fewer_members(const char *command, const char *name, struct err *err);

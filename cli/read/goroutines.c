@@ -455,8 +455,8 @@ static int show_all(const struct dump_list *list, struct err *err)
         bool is_first = i == failed; /* all dumps before this one failed */
         if (show_dump(list, &files, is_first, &why) == 0)
             continue;
-        if (list->has_headings && why.kind != ERR_CANCELLED && !strstr(why.msg, name))
-            err_wrap(&why, "%s", name);
+        if (list->has_headings && why.kind != ERR_CANCELLED)
+            input_name_in_error(name, &why);
         if (list->n == 1 || !input_error_is_skippable(&why)) {
             *err = why;
             return -1;

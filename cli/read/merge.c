@@ -123,8 +123,7 @@ static int add_input(struct merge *m, struct input_result *input, double weight,
         input->profile = NULL;
         return 0;
     }
-    /* Some errors already name the input. */
-    return strstr(err->msg, input->name) ? -1 : err_wrap(err, "%s", input->name);
+    return input_name_in_error(input->name, err);
 }
 
 /* Reads and adds the inputs from index `at` on, as many as fit into the first level. *ret_n: their number. */

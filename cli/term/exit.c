@@ -15,6 +15,7 @@ int exit_status_of(const struct err *err)
     case ERR_FAILED:
     case ERR_TIMEOUT:
     case ERR_NOT_FOUND:
+    case ERR_UNRECOGNIZED:
     case ERR_NO_KEY:
     case ERR_EXISTS:
     case ERR_LOCAL_IO:

@@ -155,6 +155,24 @@ the longest has waited 12 minutes, in chan receive
     assert_status 0
 }
 
+@test "merge and goroutines name the input of an error, also one whose name is a part of another word" {
+    echo 'not a profile' >a
+    printf '\x1f\x8bbroken' >e
+    fetch goroutines.txt 'goroutine?debug=2'
+    local name
+    for name in a e; do
+        run_profgrab merge -o merged.pb.gz "$name" "$name"
+        assert_status 1
+        assert_stderr_has "profgrab: $name: "
+        run_profgrab goroutines "$name" goroutines.txt
+        assert_status 1
+        assert_stderr_has "profgrab: $name: "
+    done
+    run_profgrab merge -o merged.pb.gz missing missing
+    assert_status 1
+    assert_stderr_has 'profgrab: stat missing: no such file or directory'
+}
+
 # Prints the total of a report.
 total() { # FILE
     profgrab pprof -top -sample_index=alloc_objects "$1" | sed -n 's/.* of \([0-9]*\) total/\1/p'
