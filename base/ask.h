@@ -16,7 +16,8 @@ struct question {
         ASK_NOTICE, /* a notice without an answer, such as "touch the key" */
     } kind;
     const char *prompt;  /* printable, one or more lines */
-    const char *file;    /* path of the key or other file that the passphrase opens; NULL: another question */
+    const char *file;    /* the file (a key, for example) that the passphrase opens; NULL: the question is not
+                            for a file's passphrase */
     bool is_retry;       /* the previous answer was wrong */
     bool bypass_keyring; /* do not use the keyring, because the user chooses a new passphrase, or because the
                             caller looks up and stores the answer itself */

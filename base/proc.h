@@ -99,7 +99,9 @@ int proc_run_in_fork(proc_fork_fn *run, void *ctx, int cancel_fd, int *ret_exit_
  */
 #define PROC_KEPT_MAX 4
 struct proc_fork_limits {
-    uint64_t memory;         /* bytes of private memory beyond this process's; 0: no limit */
+    /* Private memory that the child may map, in bytes, in addition to what this process has mapped at the
+     * fork; 0: no limit. */
+    uint64_t memory;
     int64_t cpu_ms;          /* CPU time, rounded up to whole seconds; 0: no limit */
     int64_t wall_ms;         /* time since the start; 0: no limit */
     int cancel_fd;           /* once readable, the child is killed at once (ERR_CANCELLED); -1: none */

@@ -301,7 +301,8 @@ static void replace_with_stars(char *p, size_t n)
     memmove(p + strlen(STARS), p + n, strlen(p + n) + 1);
 }
 
-/* The text was cut at offset `at`. If the part before the cut is a beginning of `needle`, masks it. */
+/* If the text before offset `at` ends with a beginning of `needle` (at least four bytes), masks that
+ * beginning. */
 static void mask_truncated(char *text, size_t at, const char *needle)
 {
     size_t n = strlen(needle);

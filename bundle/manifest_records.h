@@ -188,8 +188,8 @@ struct manifest_run {
 struct manifest_sentence {
     const char *rule; /* "gc-share" */
     const char *text;
-    const char *file; /* of the item that shows the finding */
-    const char *look; /* a function to look at */
+    const char *file;    /* of the item that shows the finding */
+    const char *look_at; /* a function to look at */
 };
 
 /* The page of the bundle; `file` is NULL if there is none. */

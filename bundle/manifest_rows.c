@@ -326,7 +326,7 @@ const struct json_row manifest_sentence_rows[] = {
      .doc = "the name of the finding; docs/reading.md lists them"},
     {.key = "text", .type = ROW_TEXT, .write_if_zero = true, IN(text), .doc = "the sentence"},
     {.key = "file", .type = ROW_TEXT, IN(file), .doc = "the file with the figure"},
-    {.key = "look", .type = ROW_TEXT, IN(look), .doc = "the function to look at"},
+    {.key = "look", .type = ROW_TEXT, IN(look_at), .doc = "the function to look at"},
     ROWS_END};
 #undef ROW_STRUCT
 

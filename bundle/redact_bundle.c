@@ -201,11 +201,11 @@ static int redact_file(struct redaction *redaction, json_t *item, const char *pa
     struct err why = ERR_INIT;
     struct file_entry file;
     /* A weak word in a profile is more often the name of a function than a secret. */
-    const struct redact_repeats repeats = {
+    const struct redact_learned learned = {
         .words = &redaction->out.manifest.words,
         .weak = form != REDACT_PROFILE && redact_manifest_has_secret_request(&redaction->out.manifest, path)};
     struct redact_work work = {.form = form,
-                               .repeats = &repeats,
+                               .learned = &learned,
                                .labels = redaction->options->copy->labels,
                                .from = redaction->member_fd,
                                .to = redaction->out.spool,

@@ -14,9 +14,9 @@ struct workdir;
  */
 #define WORKDIR_MAX_ENTRIES 50000
 
-/* The limit of bytes in holes, in all files of a work directory or of a new bundle together. Only a power cut
- * makes holes. Reading a file takes time in proportion to its size, so without this limit a sparse file of
- * 4 kB on disk could take minutes. */
+/* The most bytes that the holes of all files of one work directory may have in total. The same limit holds
+ * for the files of a new bundle. Only a power cut makes holes. Reading a file takes time in proportion to its
+ * size, so without this limit a sparse file of 4 kB on disk could take minutes. */
 #define WORKDIR_MAX_HOLES (UINT64_C(256) << 20)
 
 /*
@@ -24,16 +24,16 @@ struct workdir;
  * path of the bundle. If it is an existing directory, ends in a slash (the directory is created if missing)
  * or is NULL (the working directory), the bundle gets the default name
  * `profgrab-SUBJECT-2026-11-21T07-48-00Z` in that directory. If a bundle or work directory with the default
- * name exists, `-2`, `-3`, ... is appended. If one with a name that the user chose exists, ERR_EXISTS. Fails
- * if the directory is not usable.
+ * name exists, `-2`, `-3`, ... is appended. If `output` names the bundle, and that bundle or its work
+ * directory exists, the function fails with ERR_EXISTS. Fails if the directory is not usable.
  */
 int workdir_new(const char *output, const char *subject, int64_t utc_ms, struct workdir **ret,
                 struct err *err);
 /*
- * Makes a work directory to resume a bundle, beside the bundle or in the directory `output`. It has the
- * bundle's name without the number of a default name (`name` if the file is not called NAME.tar.gz); if that
- * name is taken, the first free one of `-2`, `-3`, ... is appended. An `output` that ends in .tar.gz is the
- * path of the new bundle, as in workdir_new.
+ * Makes a work directory to resume a bundle, beside the bundle or in the directory `output`. The directory
+ * gets the bundle's name; a number after a default name (`...Z-2`) is left out. If the bundle's file is not
+ * called NAME.tar.gz, the directory gets `name`. If the name is taken, the first free one of `-2`, `-3`, ...
+ * is appended. An `output` that ends in .tar.gz is the path of the new bundle, as in workdir_new.
  */
 int workdir_new_beside(const char *bundle, const char *name, const char *output, struct workdir **ret,
                        struct err *err);
@@ -53,9 +53,10 @@ int workdir_hint_directory(const char *path, struct err *err);
 
 /*
  * Opens a directory whose files are copied into a bundle; the caller closes ret->fd, and ret->name is `path`.
- * A directory called NAME.partial, or with a manifest of profgrab, may be from an untrusted archive: it must
- * belong to the user and not be writable by others, and ERR_FAILED names an entry that workdir_open would
- * refuse. A run may be using the directory.
+ * A directory called NAME.partial, or with a manifest of profgrab, may be from an untrusted archive. If it
+ * does not belong to the user, if others can write it, or if it has an entry that workdir_open would refuse,
+ * the function fails with ERR_FAILED. The message names that entry. The function takes no lock: it also opens
+ * a directory that a run is using.
  */
 int workdir_open_copied(const char *path, struct dir *ret, struct err *err);
 

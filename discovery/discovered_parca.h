@@ -6,8 +6,9 @@
 
 /*
  * Sets the job's path. If there is a `pprof_config`, also sets the job's kinds: Parca's five default
- * profiles, with the changes of the `pprof_config`. Parca's profile `memory` is the kind `allocs`. If a
- * profile is not in the directory of the job's path, its kind is the whole path of the profile.
+ * profiles, with the changes of the `pprof_config`. The job's path is a directory: the common one of all
+ * enabled profiles, else /debug/pprof. The kind of a profile directly in it comes from its file name (`cpu`
+ * for `profile`); the kind of any other profile is its whole path.
  */
 int discovered_parca_read(const struct yaml_tree *tree, const struct yaml_node *config,
                           struct discovered *found, struct discovered_job *job, struct err *err);

@@ -134,7 +134,7 @@ static int check_heap_last_gc(struct finding_case *c, const struct finding_rule 
 {
     const struct evidence *e = get_evidence(c);
     bool stale = is_kind(e, "heap") && e->item->has_profile && e->plan->form != FORM_GC;
-    const char *hint = e->plan->has_gc_profile ? "" : "; heap=gc would run one first";
+    const char *hint = e->plan->plan_has_gc_heap ? "" : "; heap=gc would run one first";
     return add_if(c, rule, stale && !is_delta(e), hint);
 }
 

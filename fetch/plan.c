@@ -401,7 +401,7 @@ static void mark_gc_profiles(struct plan *p)
     for (size_t i = 0; i < p->n; i++)
         has_gc = has_gc || p->items[i].form == FORM_GC;
     for (size_t i = 0; i < p->n; i++)
-        p->items[i].has_gc_profile = has_gc && strcmp(p->items[i].kind, "heap") == 0;
+        p->items[i].plan_has_gc_heap = has_gc && strcmp(p->items[i].kind, "heap") == 0;
 }
 
 int plan_make(const struct service *service, const struct request_list *requests,

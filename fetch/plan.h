@@ -15,9 +15,11 @@ struct plan_item {
     char kind[256];
     char argument[32];
     char request_target[512]; /* path and query */
-    enum request_form form;   /* of the request; FORM_DELTA also for the path of a snapshot with `seconds` */
-    char file[280];           /* name, without directories */
-    bool ending_by_type;      /* the ending of the file's name depends on the content type */
+    /* The form of the request. A raw path of a snapshot kind with `?seconds=` (`/debug/pprof/heap?seconds=5`)
+     * is FORM_DELTA. */
+    enum request_form form;
+    char file[280];      /* name, without directories */
+    bool ending_by_type; /* the ending of the file's name depends on the content type */
     enum kind_rank rank;
     enum body_format format;
     int64_t timed_ms;
@@ -28,9 +30,10 @@ struct plan_item {
     unsigned pair;    /* of a pair: 1 for the first, 2 for the later one; else 0 */
     size_t other_of_pair; /* of a pair: the index of the other one */
     int64_t began;        /* clock_now() at its request; 0: not yet */
-    bool has_gc_profile;  /* a heap profile: the plan also has one that runs a garbage collection first */
-    bool absent;          /* the index page shows that the program lacks this profile: skip it */
-    char left_out[160];   /* the reason to skip it (fetch/budget.h); empty: fetch it */
+    /* True for each heap item if the plan has a heap item that runs a garbage collection first (heap=gc). */
+    bool plan_has_gc_heap;
+    bool absent;        /* the index page shows that the program lacks this profile: skip it */
+    char left_out[160]; /* the reason to skip it (fetch/budget.h); empty: fetch it */
 };
 
 struct plan {
@@ -45,8 +48,9 @@ struct plan {
 
 /*
  * Makes the plan of a service. `index` is NULL if the service has none; then the plan has no costly item that
- * the user did not name. A kind missing from both the table and the index is ERR_USAGE with the list of known
- * kinds. Plans a kind of the table as absent if the index should list the kind, but does not.
+ * the user did not name. If neither the table of kinds (proto/kind.c) nor the index has a requested kind, the
+ * function fails with ERR_USAGE and lists the known kinds. If the index should list a kind of the table but
+ * does not, the function marks its item as absent.
  */
 int plan_make(const struct service *service, const struct request_list *requests,
               const struct index_page *index, struct plan *ret, struct err *err);

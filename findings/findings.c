@@ -263,7 +263,7 @@ static int merge_others(struct findings *findings, size_t at, struct err *err)
     size_t n = 0;
     for (size_t j = at + 1; j < findings->n;) {
         const struct finding *a = &findings->items[at], *b = &findings->items[j];
-        if (!is_same_rule_and_key(a, b) || !a->look || !is_same_text(a->look, b->look) ||
+        if (!is_same_rule_and_key(a, b) || !a->look_at || !is_same_text(a->look_at, b->look_at) ||
             is_same_service(a, b)) {
             j++;
             continue;

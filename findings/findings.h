@@ -43,16 +43,17 @@ int findings_add_restart(struct findings *findings, const char *evidence,
 int findings_add_fleet(struct findings *findings, const struct fleet *fleet,
                        const struct finding_subject *subject, struct err *err);
 
-/* Returns the rule with that id (NULL: none has it); NULL for an unknown id. */
+/* Returns the rule with that id, or NULL if `id` is NULL or unknown. */
 const struct finding_rule *findings_find_rule(const char *id);
 
 /*
  * Sorts the list: suspects by weight, then the facts (all other findings) in the order of the table. Drops
  * duplicates (see finding.duplicate_key). Merges findings of one rule on the same function of several
- * services. If more than FINDINGS_MAX findings remain, drops first the facts that are not the heaviest of
- * their rule, then the last facts until four remain, then the lightest suspects. If there are several
- * services, each sentence begins with the service, and with the host unless the sentence names the host
- * already. Call it once, at the end.
+ * services. If there are several services, each sentence begins with the service, and with the host unless
+ * the sentence names the host already. Call it once, at the end.
+ *
+ * While more than FINDINGS_MAX findings remain, drops one: first a fact that is not the heaviest of its rule;
+ * then the last fact, if more than four facts remain or there is no suspect; then the lightest suspect.
  */
 int findings_finish(struct findings *findings, struct err *err);
 

@@ -5,9 +5,10 @@
  * For each host, struct fleet stores the shares of its heaviest functions (FLEET_MAX_SHARES for each figure),
  * but no profile. Each host is compared with the median of the fleet, because a few outliers (one of three
  * hosts, two of five) hardly change it. A host is an outlier if the difference between a function's share and
- * the median has two properties: minus two standard errors it is at least 10 percentage points, and it is at
- * least four times the usual difference in the fleet (the median absolute deviation and the sampling error
- * together). A comparison needs at least three hosts.
+ * the median meets two conditions. The difference minus two standard errors is at least 10 percentage points.
+ * The difference is at least four times the usual difference: the root of the sum of squares of the fleet's
+ * deviation (from the median absolute deviation) and the sampling error. A comparison needs at least three
+ * hosts.
  */
 #ifndef FINDINGS_FLEET_H
 #define FINDINGS_FLEET_H

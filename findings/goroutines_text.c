@@ -122,7 +122,7 @@ static bool read_header(struct str line, struct goroutine *current)
     return true;
 }
 
-/* Reads "\t/src/main.go:12 +0x1d fp=…", the file and line of the call on the line before. */
+/* Reads "\t/src/main.go:12 +0x1d fp=…", the source position of the call that the previous text line named. */
 static int read_file_line(struct goroutines *goroutines, struct str line, struct err *err)
 {
     struct goroutine *current = &goroutines->store->current;

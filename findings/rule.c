@@ -38,7 +38,7 @@ void finding_release(struct finding *f)
 {
     free(f->text);
     free(f->file);
-    free(f->look);
+    free(f->look_at);
     free(f->host);
     free(f->service);
     *f = (struct finding){0};
@@ -82,7 +82,7 @@ int finding_case_add(struct finding_case *c, const struct finding_rule *rule,
     struct finding finding = {.rule = rule,
                               .text = sentence_make(rule->sentence, values),
                               .file = copy_printable(subject->file, &failed),
-                              .look = copy_look(values->look, &failed),
+                              .look_at = copy_look(values->look_at, &failed),
                               .weight = values->weight,
                               .host = copy_printable(subject->host, &failed),
                               .service = copy_printable(subject->service, &failed),

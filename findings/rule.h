@@ -77,7 +77,7 @@ char *finding_rule_describe(const struct finding_rule *rule);
 struct finding_values {
     char arguments[SENTENCE_MAX_ARGUMENTS][SENTENCE_ARGUMENT_SIZE];
     double weight;
-    struct str look; /* the function to look at; empty: none */
+    struct str look_at; /* the function to look at; empty: none */
     bool names_host;
     int duplicate_key, detail;
 };
@@ -96,7 +96,7 @@ struct finding {
     const struct finding_rule *rule;
     char *text;
     char *file;
-    char *look; /* the full name of the function to look at */
+    char *look_at; /* the full name of the function to look at */
     /* Suspects are sorted by weight, and so are the facts of one rule. Of a suspect: the part of the total
      * that the finding is about (0 to 1), plus 1 if it must be listed before the findings on a single
      * profile. */

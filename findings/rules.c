@@ -74,8 +74,8 @@ static const struct finding_rule rules[] = {
          "runtime.gcDrainMarkWorkerIdle, which runs on processors that are otherwise idle",
      .look = "the function with most samples in runtime.mallocgc; else runtime.gcBgMarkWorker",
      .source =
-         GUIDE "; runtime/mgcpacer.go: marking is to take a quarter of the processors while it runs, so more "
-               "than a quarter of all time means that it runs all the time"},
+         GUIDE "; runtime/mgcpacer.go: while marking runs, Go gives it a quarter of the processors; a larger "
+               "share of the whole profile means that marking never stops"},
     {.id = "gc-assist",
      .topic = FINDING_TOPIC_CPU,
      .severity = FINDING_SUSPECT,
@@ -239,8 +239,9 @@ static const struct finding_rule rules[] = {
      .percent = 10,
      .sentence = "{0} {1} of memory from {2}, {3} {4} (of {5} in use)",
      .arguments = {"hosts hold", "bytes", "function", "baseline hosts", "their bytes", "bytes of both"},
-     .evidence = "two sides: inuse_space of a process, for the innermost of the program's own functions; the "
-                 "sampling error is that of one sample for every 512 kB",
+     .evidence = "two sides: inuse_space of a process, for the innermost of the program's own functions; "
+                 "the sampling error is estimated as if each sample stood for the profile's sampling rate "
+                 "(512 kB by default)",
      .threshold = "10 % of the heap more, and 1.5 times the baseline",
      .look = "the function that allocated it",
      .source = "--against" OURS},
@@ -288,7 +289,7 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_GROWTH,
      .input = FINDING_FROM_GROWTH,
      .severity = FINDING_SUSPECT,
-     .apply = rule_growth_heap,
+     .apply = rule_heap_growth,
      .percent = 5,
      .sentence =
          "memory from {0} has grown by {1} ({2}) {3}{4}: a leak, or a cache that is still filling; heap in "
@@ -296,7 +297,8 @@ static const struct finding_rule rules[] = {
      .arguments = {"function", "bytes", "objects", "within time", ", bytes an hour at that rate",
                    "bytes before, then bytes now"},
      .evidence = "two snapshots: inuse_space for the innermost of the program's own functions; the sampling "
-                 "error is that of the changed stacks, with one sample for every 512 kB",
+                 "error is estimated from the bytes that changed, as if each sample stood for the profile's "
+                 "sampling rate (512 kB by default)",
      .threshold = "5 % of the heap, 1 MB, and half of all growth",
      .look = "the function that allocated it",
      .source = "--pair" OURS},
@@ -320,9 +322,8 @@ static const struct finding_rule rules[] = {
      .sentence = "{0} differs from {1}: {3} % {4} is in {2}, {5} % at the median",
      .arguments = {"host", "number of other hosts", "function", "share",
                    "of its CPU time, heap in use or goroutines", "median share"},
-     .evidence = "three hosts or more: a function's share of the CPU time (with all that it calls), of the "
-                 "heap in use, of the goroutines (for the innermost of the program's own), and the median of "
-                 "the hosts",
+     .evidence = "three hosts or more: for each function, the host's share and the median of all hosts (CPU "
+                 "time by cum; heap in use and goroutines by the innermost of the program's own functions)",
      .threshold =
          "10 percentage points, and four times the usual deviation of the hosts (median absolute deviation)",
      .look = "that function",
@@ -344,10 +345,9 @@ static const struct finding_rule rules[] = {
      .percent = 10,
      .sentence = "{0}: outside of Go's runtime {1} used most itself, {2} %{3}",
      .arguments = {"CPU use", "function", "share", ", and function with all that it calls share %"},
-     .evidence =
-         "CPU time divided by the profile's duration; the function outside of package runtime with the "
-         "largest flat; the program's own function with the smallest cum of at least half the CPU "
-         "time, else the one with the largest cum",
+     .evidence = "CPU time divided by the profile's duration; the function outside of package runtime with "
+                 "the largest flat; of the program's own functions whose cum is at least half the CPU time, "
+                 "the one with the smallest cum; if there is none, the one with the largest cum",
      .look = "the first of the two functions",
      .source = "profile.proto: duration_nanos; cmd/pprof: flat and cum" OURS},
     {.id = "against-alike",
@@ -413,7 +413,7 @@ static const struct finding_rule rules[] = {
     {.id = "heap-between",
      .topic = FINDING_TOPIC_GROWTH,
      .input = FINDING_FROM_GROWTH,
-     .apply = rule_growth_in_use,
+     .apply = rule_heap_between,
      .percent = 5,
      .sentence = "heap in use went from {0} to {1} {2}{3}",
      .arguments = {"bytes before", "bytes now", "within time", "; function has grown most, by bytes"},

@@ -15,7 +15,7 @@ finding_rule_fn rule_heap_in_use, rule_heap_allocated, rule_delay;
 finding_rule_fn rule_profilers_caused, rule_profilers_between;
 finding_rule_fn rule_comparison_cpu, rule_comparison_alike, rule_comparison_heap, rule_comparison_allocated,
     rule_comparison_goroutines, rule_comparison_waits;
-finding_rule_fn rule_growth_heap, rule_growth_in_use, rule_growth_allocated, rule_growth_waited,
+finding_rule_fn rule_heap_growth, rule_heap_between, rule_growth_allocated, rule_growth_waited,
     rule_restarted;
 finding_rule_fn rule_host_share_differs, rule_host_figure_differs;
 finding_rule_fn rule_goroutines_leak, rule_goroutines_grown, rule_goroutines_locked, rule_goroutines_states;

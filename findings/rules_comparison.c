@@ -125,8 +125,8 @@ static void write_hosts(const struct finding_case *c, struct finding_values *fin
 
 static void write_function(const struct finding_case *c, struct finding_values *finding, uint32_t name)
 {
-    finding->look = profile_str(c->profile, name);
-    sentence_name(finding->arguments[2], finding->look);
+    finding->look_at = profile_str(c->profile, name);
+    sentence_name(finding->arguments[2], finding->look_at);
 }
 
 static double get_count(const struct side_pair *pair, enum comparison_side side)

@@ -84,8 +84,8 @@ int rule_cpu_hot(struct finding_case *c, const struct finding_rule *rule)
     if (get_n_samples(c) < MIN_SAMPLES || top == TALLY_NONE)
         return 0;
     write_busy(c, &finding);
-    finding.look = profile_str(c->profile, top);
-    sentence_name(finding.arguments[1], finding.look);
+    finding.look_at = profile_str(c->profile, top);
+    sentence_name(finding.arguments[1], finding.look_at);
     sentence_percent(finding.arguments[2], stats_share(c->all->by_name[top].flat, c->all->total));
     sentence_top_cum(finding.arguments[3], c->all, top);
     return finding_case_add(c, rule, &finding);
@@ -98,8 +98,8 @@ int rule_cpu_spread(struct finding_case *c, const struct finding_rule *rule)
     if (get_n_samples(c) < MIN_SAMPLES || find_hot(c, rule) != TALLY_NONE || top == TALLY_NONE)
         return 0;
     write_busy(c, &finding);
-    finding.look = profile_str(c->profile, top);
-    sentence_name(finding.arguments[1], finding.look);
+    finding.look_at = profile_str(c->profile, top);
+    sentence_name(finding.arguments[1], finding.look_at);
     sentence_percent(finding.arguments[2], stats_share(c->all->by_name[top].cum, c->all->total));
     sentence_percent(finding.arguments[3], stats_share(c->all->in_runtime, c->all->total));
     return finding_case_add(c, rule, &finding);
@@ -107,7 +107,7 @@ int rule_cpu_spread(struct finding_case *c, const struct finding_rule *rule)
 
 /* ---- suspects ------------------------------------------------------------------------------------------ */
 
-/* Sets {1} and `look` to the function with the largest own. */
+/* Sets {1} and `look_at` to the function with the largest own. */
 static void write_own_function(const struct tally *tally, struct finding_values *finding)
 {
     char name[SENTENCE_ARGUMENT_SIZE], percent[SENTENCE_ARGUMENT_SIZE];
@@ -115,8 +115,8 @@ static void write_own_function(const struct tally *tally, struct finding_values 
     double share = top == TALLY_NONE ? 0 : stats_share(tally->by_name[top].own, tally->total);
     if (share < MIN_NAMED_SHARE)
         return;
-    finding->look = profile_str(tally->profile, top);
-    sentence_name(name, finding->look);
+    finding->look_at = profile_str(tally->profile, top);
+    sentence_name(name, finding->look_at);
     sentence_percent(percent, share);
     snprintf(finding->arguments[1], sizeof finding->arguments[1], ", %.10s %% of that in %.160s", percent,
              name);
@@ -157,7 +157,7 @@ int rule_cpu_share(struct finding_case *c, const struct finding_rule *rule)
  * takes no time from the program. */
 int rule_cpu_gc(struct finding_case *c, const struct finding_rule *rule)
 {
-    struct finding_values finding = {.look = STR("runtime.gcBgMarkWorker")};
+    struct finding_values finding = {.look_at = STR("runtime.gcBgMarkWorker")};
     char percent[SENTENCE_ARGUMENT_SIZE];
     struct tally t = {0};
     double idle = get_share(c, functions_idle_gc, NULL);
@@ -173,8 +173,8 @@ int rule_cpu_gc(struct finding_case *c, const struct finding_rule *rule)
             snprintf(finding.arguments[2], sizeof finding.arguments[2],
                      " and another %.10s %% on processors that were idle", percent);
         if (top != TALLY_NONE) {
-            finding.look = profile_str(c->profile, top);
-            sentence_name(percent, finding.look);
+            finding.look_at = profile_str(c->profile, top);
+            sentence_name(percent, finding.look_at);
             snprintf(finding.arguments[1], sizeof finding.arguments[1], "; %.160s allocates most", percent);
         }
         rc = finding_case_add(c, rule, &finding);

@@ -45,7 +45,7 @@ static int add_share_difference(struct finding_case *c, const struct finding_rul
                                 const struct fleet_host *row)
 {
     const struct fleet_difference *d = &row->difference;
-    struct finding_values finding = {.look = str_of(c->fleet->names.items[d->name]), .names_host = true};
+    struct finding_values finding = {.look_at = str_of(c->fleet->names.items[d->name]), .names_host = true};
     struct finding_subject subject = *c->subject;
     struct finding_case host_case = *c;
     finding.weight = PRECEDENCE + fabs(d->share - d->median);
@@ -53,7 +53,7 @@ static int add_share_difference(struct finding_case *c, const struct finding_rul
     subject.file = row->figures[d->kind].file;
     host_case.subject = &subject;
     write_host(row, c->fleet->n_with_shares[d->kind], &finding);
-    sentence_name(finding.arguments[2], finding.look);
+    sentence_name(finding.arguments[2], finding.look_at);
     sentence_percent(finding.arguments[3], d->share);
     snprintf(finding.arguments[4], sizeof finding.arguments[4], "%s", share_texts[d->kind]);
     sentence_percent(finding.arguments[5], d->median);

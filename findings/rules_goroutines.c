@@ -107,10 +107,10 @@ int rule_goroutines_leak(struct finding_case *c, const struct finding_rule *rule
     if (!largest)
         return 0;
     finding.weight = share_of(largest->count[1], total_of(g));
-    finding.look = find_function(g, largest);
+    finding.look_at = find_function(g, largest);
     finding.detail = largest->wait_median > 0;
     sentence_count(finding.arguments[0], largest->count[1], "goroutine", "goroutines");
-    sentence_name(finding.arguments[1], finding.look);
+    sentence_name(finding.arguments[1], finding.look_at);
     if (largest->state.n > 0) {
         sentence_name(finding.arguments[3], largest->state);
         snprintf(finding.arguments[2], sizeof finding.arguments[2], " (%.160s)", finding.arguments[3]);
@@ -144,9 +144,9 @@ int rule_goroutines_grown(struct finding_case *c, const struct finding_rule *rul
     if (more < MIN_GROWTH || (double)more < MIN_GROWTH_SHARE * (double)largest->count[0])
         return 0;
     finding.weight = share_of(more, total_of(g));
-    finding.look = find_function(g, largest);
+    finding.look_at = find_function(g, largest);
     sentence_count(finding.arguments[0], more, "goroutine", "goroutines");
-    sentence_name(finding.arguments[1], finding.look);
+    sentence_name(finding.arguments[1], finding.look_at);
     snprintf(finding.arguments[2], sizeof finding.arguments[2], "%" PRIu64, largest->count[0]);
     snprintf(finding.arguments[3], sizeof finding.arguments[3], "%" PRIu64, largest->count[1]);
     write_rate(c, more, finding.arguments[4]);
@@ -182,9 +182,9 @@ int rule_goroutines_locked(struct finding_case *c, const struct finding_rule *ru
     int rc = 0;
     if (n > 0 && counts[0].count >= MIN_LOCKED) {
         finding.weight = share_of(counts[0].count, total_of(c->goroutines));
-        finding.look = counts[0].name;
+        finding.look_at = counts[0].name;
         sentence_count(finding.arguments[0], counts[0].count, "goroutine", "goroutines");
-        sentence_name(finding.arguments[1], finding.look);
+        sentence_name(finding.arguments[1], finding.look_at);
         rc = finding_case_add(c, rule, &finding);
     }
     free(counts);
@@ -240,7 +240,7 @@ int rule_goroutines_states(struct finding_case *c, const struct finding_rule *ru
     for (size_t i = 0; i < g->n_groups; i++)
         longest = g->groups[i].wait_max > longest ? g->groups[i].wait_max : longest;
     sentence_count(finding.arguments[0], total_of(g), "goroutine", "goroutines");
-    finding.look = n > 0 ? counts[0].name : STR("");
+    finding.look_at = n > 0 ? counts[0].name : STR("");
     if (n > 0)
         write_function(&counts[0], &finding);
     if (longest > 0)
@@ -248,5 +248,5 @@ int rule_goroutines_states(struct finding_case *c, const struct finding_rule *ru
                  "; the longest has waited %" PRIu32 " minute%s", longest, text_plural_s(longest));
     finding.detail = g->dumps[g->n_dumps - 1].form == GOROUTINES_STACKS;
     free(counts);
-    return finding.look.n > 0 ? finding_case_add(c, rule, &finding) : 0;
+    return finding.look_at.n > 0 ? finding_case_add(c, rule, &finding) : 0;
 }

@@ -10,7 +10,8 @@
 #define MIN_CAUSE 0.5
 /* The smallest leak, in bytes. */
 #define MIN_LEAK 1e6
-/* Added to the weight, so that growth precedes the suspects of a single snapshot. */
+/* Added to the weight of a finding on growth, so that the list has it before the suspects (FINDING_SUSPECT)
+ * of a single snapshot. */
 #define PRECEDENCE 1.0
 
 /* The tallies of one sample type in both snapshots. */
@@ -97,8 +98,8 @@ static double sampling_error(const struct snapshot_pair *pair)
     return sqrt(changed * stats_heap_rate(p));
 }
 
-/* Returns whether the growth of one function, minus two standard errors, is at least MIN_LEAK and `percent`
- * of the memory before, and the growth is at least MIN_CAUSE of all growth. */
+/* Returns whether `top` leaks. Its growth minus two standard errors must reach MIN_LEAK and also `percent` %
+ * of the memory before. Its full growth must be at least MIN_CAUSE of all growth. */
 static bool is_leak(const struct snapshot_pair *pair, uint32_t top, double percent)
 {
     double growth = top == TALLY_NONE ? 0 : (double)get_growth(pair, top),
@@ -129,7 +130,7 @@ static void write_within(const struct finding_case *c, char dst[SENTENCE_ARGUMEN
              c->growth->between_ns > 0 ? "within %.40s" : "between the two snapshots", time);
 }
 
-int rule_growth_heap(struct finding_case *c, const struct finding_rule *rule)
+int rule_heap_growth(struct finding_case *c, const struct finding_rule *rule)
 {
     struct finding_values finding = {.weight = 0};
     char before[SENTENCE_ARGUMENT_SIZE], now[SENTENCE_ARGUMENT_SIZE];
@@ -139,8 +140,8 @@ int rule_growth_heap(struct finding_case *c, const struct finding_rule *rule)
     if (top != TALLY_NONE && is_leak(&pair, top, rule->percent)) {
         int64_t growth = get_growth(&pair, top);
         finding.weight = PRECEDENCE + stats_share(growth, pair.tallies[GROWTH_NOW].total);
-        finding.look = profile_str(c->profile, top);
-        sentence_name(finding.arguments[0], finding.look);
+        finding.look_at = profile_str(c->profile, top);
+        sentence_name(finding.arguments[0], finding.look_at);
         sentence_bytes(finding.arguments[1], growth);
         sentence_count(finding.arguments[2], (uint64_t)get_object_growth(&pair, top), "object", "objects");
         write_within(c, finding.arguments[3]);
@@ -154,7 +155,7 @@ int rule_growth_heap(struct finding_case *c, const struct finding_rule *rule)
     return rc;
 }
 
-int rule_growth_in_use(struct finding_case *c, const struct finding_rule *rule)
+int rule_heap_between(struct finding_case *c, const struct finding_rule *rule)
 {
     struct finding_values finding = {.weight = 0};
     char name[SENTENCE_ARGUMENT_SIZE], by[SENTENCE_ARGUMENT_SIZE];
@@ -169,8 +170,8 @@ int rule_growth_in_use(struct finding_case *c, const struct finding_rule *rule)
         sentence_bytes(finding.arguments[1], pair.tallies[GROWTH_NOW].total);
         write_within(c, finding.arguments[2]);
         if (top != TALLY_NONE) {
-            finding.look = profile_str(c->profile, top);
-            sentence_name(name, finding.look);
+            finding.look_at = profile_str(c->profile, top);
+            sentence_name(name, finding.look_at);
             sentence_bytes(by, get_growth(&pair, top));
             snprintf(finding.arguments[3], sizeof finding.arguments[3], "; %.160s has grown most, by %.40s",
                      name, by);
@@ -199,10 +200,10 @@ static int add_counter_finding(struct finding_case *c, const struct finding_rule
         stats_to_integer(stats_per_hour((double)get_total_growth(pair), c->growth->between_ns) / 3600));
     if (c->growth->between_ns > 0)
         snprintf(finding.arguments[2], sizeof finding.arguments[2], ", %.40s a second", per_second);
-    finding.look = profile_str(c->profile, top);
+    finding.look_at = profile_str(c->profile, top);
     sentence_percent(finding.arguments[3],
                      fmin(1, stats_share(get_growth(pair, top), get_total_growth(pair))));
-    sentence_name(finding.arguments[4], finding.look);
+    sentence_name(finding.arguments[4], finding.look_at);
     rules_write_profile_name(c, &finding, 5);
     return finding_case_add(c, rule, &finding);
 }

@@ -17,9 +17,9 @@ static void write_heaviest(const struct tally *tally, struct finding_values *fin
     finding->weight = (double)tally->total;
     if (top == TALLY_NONE)
         return;
-    finding->look = profile_str(tally->profile, top);
+    finding->look_at = profile_str(tally->profile, top);
     sentence_percent(finding->arguments[2], stats_share(tally->by_name[top].own, tally->total));
-    sentence_name(finding->arguments[3], finding->look);
+    sentence_name(finding->arguments[3], finding->look_at);
     sentence_top_cum(finding->arguments[4], tally, top);
     sentence_bytes(finding->arguments[5],
                    tally->by_name[top].own / at_least_one(tally->by_name[top].objects));
@@ -38,7 +38,7 @@ static int add_heap_finding(struct finding_case *c, const struct finding_rule *r
                         &(struct tally_choice){0}, c->err);
     if (rc == 0 && t.total > 0) {
         write_heaviest(&t, &finding);
-        rc = finding.look.n > 0 ? finding_case_add(c, rule, &finding) : 0;
+        rc = finding.look_at.n > 0 ? finding_case_add(c, rule, &finding) : 0;
     }
     tally_release(&t);
     return rc;
@@ -65,9 +65,9 @@ int rule_delay(struct finding_case *c, const struct finding_rule *rule)
         return 0;
     sentence_time(finding.arguments[0], t->total);
     sentence_count(finding.arguments[1], (uint64_t)t->objects, "time", "times");
-    finding.look = profile_str(c->profile, top);
+    finding.look_at = profile_str(c->profile, top);
     sentence_percent(finding.arguments[2], stats_share(t->by_name[top].own, t->total));
-    sentence_name(finding.arguments[3], finding.look);
+    sentence_name(finding.arguments[3], finding.look_at);
     sentence_time(time, c->profile->duration_ns);
     if (c->profile->duration_ns > 0)
         snprintf(finding.arguments[4], sizeof finding.arguments[4], " within %.40s", time);

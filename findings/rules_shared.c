@@ -42,6 +42,6 @@ int rules_add_profiler_cost(struct finding_case *c, const struct finding_rule *r
     sentence_percent(finding.arguments[0], finding.weight);
     snprintf(finding.arguments[1], sizeof finding.arguments[1], "%s", cost->total_name);
     sentence_name(finding.arguments[2], profile_str(cost->tally->profile, top));
-    finding.look = profile_str(cost->tally->profile, top);
+    finding.look_at = profile_str(cost->tally->profile, top);
     return finding_case_add(c, rule, &finding);
 }

@@ -235,7 +235,8 @@ static int handle_session(struct forward *f, struct err *err)
 
 /* ---- the loop ------------------------------------------------------------------------------------------ */
 
-static bool client_wait_is_over(const struct forward *f)
+/* Returns whether the session has been lost for so long that new connections are closed at once. */
+static bool must_refuse_clients(const struct forward *f)
 {
     return f->session_lost && clock_now() - f->since >= f->options->client_timeout_ms;
 }
@@ -245,7 +246,7 @@ static int64_t next_deadline(const struct forward *f)
     int64_t deadline = f->accept_after ? f->accept_after : CLOCK_NEVER;
     if (f->session_lost)
         deadline = clock_min(deadline, f->next_attempt);
-    if (f->session_lost && !client_wait_is_over(f))
+    if (f->session_lost && !must_refuse_clients(f))
         deadline = clock_min(deadline, f->since + f->options->client_timeout_ms);
     return deadline;
 }
@@ -254,7 +255,7 @@ static void wait_for_work(struct forward *f)
 {
     if (f->accept_after && clock_now() >= f->accept_after)
         f->accept_after = 0;
-    bool accepting = (!f->session_lost || client_wait_is_over(f)) && !f->accept_after;
+    bool accepting = (!f->session_lost || must_refuse_clients(f)) && !f->accept_after;
     int lost_fd = f->session_lost ? -1 : gateway_lost_fd(f->gw);
     f->polled[POLL_CANCEL] = (struct pollfd){.fd = f->options->cancel_fd, .events = POLLIN};
     f->polled[POLL_WAKE] = (struct pollfd){.fd = f->wake[0], .events = POLLIN};
@@ -276,8 +277,8 @@ static int serve_connections(struct forward *f, struct err *err)
         bool was_lost = f->session_lost;
         if (handle_session(f, err) < 0)
             return -1;
-        /* If this pass noticed a loss, accept nothing: connections from just before it wait in the listener
-         * for the next session. */
+        /* Accept nothing in a pass in which the session was lost or renewed. Clients that connected just
+         * before the loss wait in the listener's queue for the next session. */
         if (f->session_lost == was_lost)
             accept_all(f);
     }

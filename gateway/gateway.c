@@ -71,7 +71,7 @@ static int open_hop(struct gateway *gw, struct hop *hop, bool last, struct err *
     gw->n_hops++;
     if (session_pool_acquire_hub(hop, false, &acquired, err) < 0)
         return -1;
-    *hop_facts = *acquired.facts;
+    *hop_facts = *acquired.hop_facts;
     if (last)
         gw->hub = acquired.hub;
     else

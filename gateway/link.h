@@ -40,7 +40,8 @@ struct link {
     int64_t deadline;      /* of the opening, later of the closing */
     bool was_open;         /* the stream is open, or was open before the link began to close */
     int reply_fd;          /* -1, or the descriptor that receives a struct err when the link opens or fails */
-    struct gateway_listener *listener; /* NULL, or the listener that needs the error */
+    struct gateway_listener *listener; /* the listener that accepted the connection; link_fail stores the
+                                          error in it. NULL: no listener */
     struct gateway_watch watch;        /* called when the link ends; its function may be NULL */
     struct stream *stream;
     enum link_state state;

@@ -250,7 +250,8 @@ int session_pool_acquire_hub(const struct hop *hop, bool exclusive, struct acqui
     }
     if (rc == 0) {
         session->n_users++;
-        *ret = (struct acquired_hub){.hub = session->hub, .facts = &session->facts, .was_open = !opened_here};
+        *ret = (struct acquired_hub){
+            .hub = session->hub, .hop_facts = &session->facts, .was_open = !opened_here};
     }
     pthread_mutex_unlock(&p->mutex);
     if (rc < 0 && err)

@@ -26,14 +26,15 @@ void session_pool_release(struct session_pool *p);
 
 struct acquired_hub {
     struct hub *hub;
-    const struct gateway_hop *facts; /* valid until session_pool_release_hub */
-    bool was_open;                   /* its session was open before the call */
+    const struct gateway_hop *hop_facts; /* address, user, host key, carrier of the hop; valid until
+                                            session_pool_release_hub */
+    bool was_open;                       /* its session was open before the call */
 };
 
 /*
- * Acquires a usable hub: an existing one, else a new one. Concurrent callers wait for the same new hub and
- * share its failure. `exclusive`: the hub must have no other users. The hub is opened through `hop`, which
- * belongs to the caller and has the configuration of the pool. session_pool_release_hub releases it.
+ * Acquires a usable hub of the pool `hop->pool`: an existing one, else a new one. Concurrent callers wait for
+ * the same new hub and share its failure. `exclusive`: the hub must have no other users. A new hub is opened
+ * through `hop`, which the caller owns. session_pool_release_hub releases it.
  */
 int session_pool_acquire_hub(const struct hop *hop, bool exclusive, struct acquired_hub *ret,
                              struct err *err);

@@ -21,7 +21,7 @@ static int explain_key_failure(const struct delivery *d, struct err *err)
     if (err->kind == ERR_NOT_FOUND && !*err->hint)
         err_hint(err, "ssh-add the key of %s, or name a file with its passphrase: --passphrase-file FILE",
                  d->self->sign_with);
-    return delivery_require_signature_err(d, err);
+    return delivery_wrap_signature_err(d, err);
 }
 
 static int make_copy(const struct delivery *d, const struct delivery_run *run, struct bundle_copy_result *ret,
@@ -111,7 +111,7 @@ int delivery_run(const struct delivery *d, const struct delivery_run *run, struc
     int rc = d->tracker ? attach_copy(d, run, &copied, ret, err) : 0;
     bundle_copy_result_release(&copied);
     ret->attached = rc == 0 && d->tracker && !d->options->dry_run;
-    if (d->options->dry_run || (rc < 0 && ret->handoff.left <= HANDOFF_LEFT_ISSUE))
+    if (d->options->dry_run || (rc < 0 && ret->handoff.sent <= HANDOFF_SENT_ISSUE))
         remove_copy(ret);
     return rc;
 }

@@ -11,6 +11,6 @@ struct sshsig_signer delivery_signer(const struct delivery *d, int cancel_fd);
 struct handoff_request delivery_request(const struct delivery *d);
 
 /* Prefixes the error with "team NAME requires a signature". */
-int delivery_require_signature_err(const struct delivery *d, struct err *err);
+int delivery_wrap_signature_err(const struct delivery *d, struct err *err);
 
 #endif

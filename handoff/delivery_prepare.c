@@ -167,7 +167,7 @@ static int resolve_options(const struct inventory *inventory, struct delivery *d
 
 /* ---- checks before the capture ------------------------------------------------------------------------- */
 
-int delivery_require_signature_err(const struct delivery *d, struct err *err)
+int delivery_wrap_signature_err(const struct delivery *d, struct err *err)
 {
     return err_wrap(err, "team %s requires a signature", d->team->name);
 }
@@ -187,10 +187,10 @@ static int check_signing_key(const struct delivery *d, int cancel_fd, struct err
     if (!d->self->sign_with) {
         err_set(err, ERR_USAGE, "no key to sign with");
         err_hint(err, "name one in the inventory: self: { sign_with: ~/.ssh/id_ed25519.pub }");
-        return delivery_require_signature_err(d, err);
+        return delivery_wrap_signature_err(d, err);
     }
     const struct sshsig_signer signer = delivery_signer(d, cancel_fd);
-    return sshsig_check_signer(&signer, err) < 0 ? delivery_require_signature_err(d, err) : 0;
+    return sshsig_check_signer(&signer, err) < 0 ? delivery_wrap_signature_err(d, err) : 0;
 }
 
 struct handoff_request delivery_request(const struct delivery *d)

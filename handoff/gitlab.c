@@ -341,7 +341,7 @@ static int read_note(struct handoff_job *j, bool *ret_internal, struct err *err)
     return 0;
 }
 
-static int open_note(struct handoff_job *j, const char *text, bool *ret_internal, struct err *err)
+static int create_neutral_note(struct handoff_job *j, const char *text, bool *ret_internal, struct err *err)
 {
     return post_note(j, text, err) < 0 ? -1 : read_note(j, ret_internal, err);
 }
@@ -386,7 +386,7 @@ const struct tracker_type tracker_gitlab = {
     .check_request = check_request,
     .create = create_issue,
     .read_back = read_flag,
-    .open_note = open_note,
+    .create_neutral_note = create_neutral_note,
     .upload = upload_file,
     .verify = verify_file,
     .format_note = format_note,

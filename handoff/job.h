@@ -63,7 +63,7 @@ struct tracker_type {
     /* Reads the flag back. */
     int (*read_back)(struct handoff_job *j, bool *ret_confidential, struct err *err);
     /* Creates an internal note with a neutral text, and reads its flag back. */
-    int (*open_note)(struct handoff_job *j, const char *text, bool *ret_internal, struct err *err);
+    int (*create_neutral_note)(struct handoff_job *j, const char *text, bool *ret_internal, struct err *err);
     int (*upload)(struct handoff_job *j, struct err *err);
     /* Compares the stored file with the sent one. */
     int (*verify)(struct handoff_job *j, struct err *err);

@@ -82,8 +82,8 @@ static int read_issue(struct handoff_job *j, struct err *err)
     return rc;
 }
 
-/* Sets j->assignee to the number of the member whose number is `assignee`, else of the first whose name is
- * `assignee`. Leaves it unchanged if there is none. */
+/* Looks for a member whose number is `assignee`, else for the first whose name is `assignee`. Writes its
+ * number to j->assignee; changes nothing if no member matches. */
 static void find_member(struct handoff_job *j, const json_t *members, const char *assignee)
 {
     char name[200], id[JOB_ID_SIZE];
@@ -227,7 +227,7 @@ static int find_note(struct handoff_job *j, const char *text, bool *ret_private,
     return rc;
 }
 
-static int open_note(struct handoff_job *j, const char *text, bool *ret_internal, struct err *err)
+static int create_neutral_note(struct handoff_job *j, const char *text, bool *ret_internal, struct err *err)
 {
     if (put_note(j, text, false, err) < 0)
         return -1;
@@ -340,7 +340,7 @@ const struct tracker_type tracker_redmine = {
     .check_request = check_request,
     .create = create_issue,
     .read_back = read_flag,
-    .open_note = open_note,
+    .create_neutral_note = create_neutral_note,
     .upload = upload_file,
     .verify = verify_file,
     .attach = attach_file,

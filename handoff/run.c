@@ -24,10 +24,10 @@ struct step_report {
 };
 #define REPORT(t, ...) snprintf((t)->text, (t)->cap, __VA_ARGS__)
 
-static void raise_left(struct handoff_result *r, enum handoff_left left)
+static void raise_sent(struct handoff_result *r, enum handoff_sent sent)
 {
-    if (left > r->left)
-        r->left = left;
+    if (sent > r->sent)
+        r->sent = sent;
 }
 
 /* Runs a step. Returns 0 if it is done, 1 if it is not needed, or -1. */
@@ -113,17 +113,17 @@ static int read_flag(struct handoff_job *j, const struct step_report *report, st
     return 0;
 }
 
-static int open_note(struct handoff_job *j, const struct step_report *report, struct err *err)
+static int create_neutral_note(struct handoff_job *j, const struct step_report *report, struct err *err)
 {
     bool internal = false;
-    if (!decide_needs_note(&j->facts) || !j->type->open_note) {
+    if (!decide_needs_note(&j->facts) || !j->type->create_neutral_note) {
         REPORT(report, "%s",
-               j->type->open_note ? "the issue is confidential" : "a comment is always internal");
+               j->type->create_neutral_note ? "the issue is confidential" : "a comment is always internal");
         return 1;
     }
-    int rc = j->type->open_note(j, NEUTRAL_TEXT, &internal, err);
+    int rc = j->type->create_neutral_note(j, NEUTRAL_TEXT, &internal, err);
     if (*j->note && !j->options->dry_run)
-        raise_left(j->result, HANDOFF_LEFT_ISSUE);
+        raise_sent(j->result, HANDOFF_SENT_ISSUE);
     if (rc < 0 || internal)
         return rc;
     err_set(err, ERR_DENIED, "the tracker created the note without its internal flag");
@@ -211,28 +211,28 @@ static const struct {
     const char *label; /* in messages */
     const char *doing; /* precedes the step's error */
     step_fn *run;
-    enum handoff_left done, unknown; /* the data that has left after this outcome */
+    enum handoff_sent done, unknown; /* the data that has left after this outcome */
 } steps[HANDOFF_STEPS] = {
-    [HANDOFF_READ_PLACE] = {"look", "place", "reading the place", read_place, HANDOFF_LEFT_NOTHING,
-                            HANDOFF_LEFT_NOTHING},
-    [HANDOFF_DECIDE] = {"decide", "decide", "refused", decide_to_send, HANDOFF_LEFT_NOTHING,
-                        HANDOFF_LEFT_NOTHING},
-    [HANDOFF_CREATE] = {"create", "create", "creating the issue", create_issue, HANDOFF_LEFT_ISSUE,
-                        HANDOFF_LEFT_ISSUE},
-    [HANDOFF_READ_BACK] = {"read-back", "read-back", "reading the flag back", read_flag, HANDOFF_LEFT_NOTHING,
-                           HANDOFF_LEFT_NOTHING},
-    [HANDOFF_OPEN_NOTE] = {"open-note", "open-note", "creating an internal note", open_note,
-                           HANDOFF_LEFT_ISSUE, HANDOFF_LEFT_ISSUE},
-    [HANDOFF_UPLOAD] = {"upload", "upload", "uploading", upload_file, HANDOFF_LEFT_FILE,
-                        HANDOFF_LEFT_FILE_UNKNOWN},
-    [HANDOFF_VERIFY] = {"verify", "verify", "verifying", verify_file, HANDOFF_LEFT_NOTHING,
-                        HANDOFF_LEFT_NOTHING},
+    [HANDOFF_READ_PLACE] = {"look", "place", "reading the place", read_place, HANDOFF_SENT_NOTHING,
+                            HANDOFF_SENT_NOTHING},
+    [HANDOFF_DECIDE] = {"decide", "decide", "refused", decide_to_send, HANDOFF_SENT_NOTHING,
+                        HANDOFF_SENT_NOTHING},
+    [HANDOFF_CREATE] = {"create", "create", "creating the issue", create_issue, HANDOFF_SENT_ISSUE,
+                        HANDOFF_SENT_ISSUE},
+    [HANDOFF_READ_BACK] = {"read-back", "read-back", "reading the flag back", read_flag, HANDOFF_SENT_NOTHING,
+                           HANDOFF_SENT_NOTHING},
+    [HANDOFF_OPEN_NOTE] = {"open-note", "open-note", "creating an internal note", create_neutral_note,
+                           HANDOFF_SENT_ISSUE, HANDOFF_SENT_ISSUE},
+    [HANDOFF_UPLOAD] = {"upload", "upload", "uploading", upload_file, HANDOFF_SENT_FILE,
+                        HANDOFF_SENT_FILE_UNKNOWN},
+    [HANDOFF_VERIFY] = {"verify", "verify", "verifying", verify_file, HANDOFF_SENT_NOTHING,
+                        HANDOFF_SENT_NOTHING},
     [HANDOFF_ATTACH] = {"attach", "attach", "attaching the file to the issue", attach_file,
-                        HANDOFF_LEFT_NOTHING, HANDOFF_LEFT_NOTHING},
-    [HANDOFF_NOTE] = {"note", "note", "writing the note", write_note, HANDOFF_LEFT_SUMMARY,
-                      HANDOFF_LEFT_SUMMARY_UNKNOWN},
-    [HANDOFF_READ_NOTE] = {"read-note", "read-note", "reading the note back", read_note, HANDOFF_LEFT_NOTHING,
-                           HANDOFF_LEFT_NOTHING},
+                        HANDOFF_SENT_NOTHING, HANDOFF_SENT_NOTHING},
+    [HANDOFF_NOTE] = {"note", "note", "writing the note", write_note, HANDOFF_SENT_SUMMARY,
+                      HANDOFF_SENT_SUMMARY_UNKNOWN},
+    [HANDOFF_READ_NOTE] = {"read-note", "read-note", "reading the note back", read_note, HANDOFF_SENT_NOTHING,
+                           HANDOFF_SENT_NOTHING},
 };
 
 const char *handoff_step_name(enum handoff_step step)
@@ -265,24 +265,24 @@ static char *format_part(const struct handoff_result *r, const char *bundle, cha
     return dst;
 }
 
-char *handoff_left_text(const struct handoff_result *r, char *dst, size_t cap)
+char *handoff_sent_text(const struct handoff_result *r, char *dst, size_t cap)
 {
     const char *bundle = r->encrypted ? "the encrypted bundle" : "the bundle, in plain text,";
     const char *verb = "has", *summary = "but not the summary";
-    if (r->left == HANDOFF_LEFT_PART)
+    if (r->sent == HANDOFF_SENT_PART)
         return format_part(r, bundle, dst, cap);
-    if (r->left <= HANDOFF_LEFT_ISSUE) {
+    if (r->sent <= HANDOFF_SENT_ISSUE) {
         snprintf(dst, cap, "nothing has left this workstation%s",
-                 r->left == HANDOFF_LEFT_NOTHING ? ""
+                 r->sent == HANDOFF_SENT_NOTHING ? ""
                  : r->titled                     ? " but an issue with your title"
                                                  : " but a neutral issue or note");
         return dst;
     }
-    if (r->left == HANDOFF_LEFT_FILE_UNKNOWN)
+    if (r->sent == HANDOFF_SENT_FILE_UNKNOWN)
         verb = "may have", summary = "but does not have the summary";
-    else if (r->left == HANDOFF_LEFT_SUMMARY_UNKNOWN)
+    else if (r->sent == HANDOFF_SENT_SUMMARY_UNKNOWN)
         summary = "and may have the summary";
-    else if (r->left == HANDOFF_LEFT_SUMMARY)
+    else if (r->sent == HANDOFF_SENT_SUMMARY)
         summary = "and the summary";
     snprintf(dst, cap, "the tracker %s %s %s", verb, bundle, summary);
     return dst;
@@ -305,9 +305,9 @@ static int fail_step(struct handoff_job *j, enum handoff_step step, struct err *
     struct handoff_result *r = j->result;
     r->steps[step].outcome = unknown ? HANDOFF_UNKNOWN : HANDOFF_FAILED;
     if (r->bytes_sent > 0)
-        raise_left(r, HANDOFF_LEFT_PART);
+        raise_sent(r, HANDOFF_SENT_PART);
     if (unknown) {
-        raise_left(r, steps[step].unknown);
+        raise_sent(r, steps[step].unknown);
         err_wrap(err, "the request was sent, but its result is unknown");
         err_hint(err, "check %s before you repeat it",
                  *r->issue_url     ? r->issue_url
@@ -334,7 +334,7 @@ static int run_step(struct handoff_job *j, enum handoff_step step, struct err *e
         return fail_step(j, step, err);
     j->result->steps[step].outcome = rc ? HANDOFF_SKIPPED : HANDOFF_DONE;
     if (rc == 0 && !j->options->dry_run)
-        raise_left(j->result, steps[step].done);
+        raise_sent(j->result, steps[step].done);
     report_step(j, step);
     return 0;
 }
@@ -446,7 +446,7 @@ int handoff_run(const struct handoff_request *request, const struct handoff_opti
                                       .encrypted = request->encrypted,
                                       .plaintext_i_know = options->plaintext_i_know},
                             .result = ret};
-    *ret = (struct handoff_result){.left = HANDOFF_LEFT_NOTHING};
+    *ret = (struct handoff_result){.sent = HANDOFF_SENT_NOTHING};
     int rc = handoff_check(request, options, &why);
     if (rc == 0)
         rc = attachment_open(request->file, request->encrypted, options->cancel_fd, &j.attachment, &why);

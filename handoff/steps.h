@@ -61,14 +61,14 @@ enum handoff_outcome {
 };
 
 /* The most data that has left this workstation. Each value includes the previous values. */
-enum handoff_left {
-    HANDOFF_LEFT_NOTHING,
-    HANDOFF_LEFT_ISSUE,           /* an issue or a note, with neutral text and perhaps the user's title */
-    HANDOFF_LEFT_PART,            /* bytes of the file (bytes_sent) that the tracker did not store */
-    HANDOFF_LEFT_FILE_UNKNOWN,    /* the tracker may have the file */
-    HANDOFF_LEFT_FILE,            /* the tracker has the file */
-    HANDOFF_LEFT_SUMMARY_UNKNOWN, /* the tracker has the file and may have the summary */
-    HANDOFF_LEFT_SUMMARY,         /* the tracker has the file and the summary */
+enum handoff_sent {
+    HANDOFF_SENT_NOTHING,
+    HANDOFF_SENT_ISSUE,           /* an issue or a note, with neutral text and perhaps the user's title */
+    HANDOFF_SENT_PART,            /* bytes of the file (bytes_sent) that the tracker did not store */
+    HANDOFF_SENT_FILE_UNKNOWN,    /* the tracker may have the file */
+    HANDOFF_SENT_FILE,            /* the tracker has the file */
+    HANDOFF_SENT_SUMMARY_UNKNOWN, /* the tracker has the file and may have the summary */
+    HANDOFF_SENT_SUMMARY,         /* the tracker has the file and the summary */
 };
 
 struct handoff_result {
@@ -81,7 +81,7 @@ struct handoff_result {
     bool encrypted;      /* as in the request */
     bool titled;         /* the request with the user's title may have been sent */
     bool confidential;   /* of the issue, as read back */
-    enum handoff_left left;
+    enum handoff_sent sent;
     struct {
         enum handoff_outcome outcome;
         char text[256]; /* one line on the outcome; "" for none */
@@ -94,8 +94,8 @@ const char *handoff_step_name(enum handoff_step step);
 const char *handoff_step_label(enum handoff_step step);
 const char *handoff_outcome_name(enum handoff_outcome outcome);
 /* Writes a sentence for the user into dst, for example "nothing has left this workstation". Returns dst. */
-#define HANDOFF_LEFT_TEXT 200
-char *handoff_left_text(const struct handoff_result *r, char *dst, size_t cap);
+#define HANDOFF_SENT_TEXT 200
+char *handoff_sent_text(const struct handoff_result *r, char *dst, size_t cap);
 
 struct handoff_options {
     /* Sends a bundle in plain text even if outsiders can read it. */

@@ -121,8 +121,9 @@ static int expand_bracket(struct expansion *x, const struct partial *name, struc
     }
 }
 
-/* Returns the end of the literal text of `s`: its first range or stray bracket, or its end. Brackets around
- * a colon are an IPv6 address, which is literal. */
+/* Returns the end of the literal text at the start of `s`: the first bracket that opens a range or has no
+ * partner. If there is none, returns the end of `s`. Brackets around a colon are an IPv6 address, which is
+ * literal. */
 static const char *literal_end(const char *s)
 {
     for (;;) {

@@ -158,13 +158,14 @@ static int list_sentences(struct page_builder *builder, struct page_sentence **r
     for (size_t i = 0; i < n; i++) {
         const struct manifest_sentence *known = builder->has_summary ? &builder->manifest->summary[i] : NULL;
         const struct finding *made = known ? NULL : &builder->findings.items[i];
-        sentences[i] =
-            known ? (struct page_sentence){.rule = known->rule,
-                                           .text = known->text,
-                                           .file = known->file,
-                                           .look = known->look}
-                  : (struct page_sentence){
-                        .rule = made->rule->id, .text = made->text, .file = made->file, .look = made->look};
+        sentences[i] = known ? (struct page_sentence){.rule = known->rule,
+                                                      .text = known->text,
+                                                      .file = known->file,
+                                                      .look_at = known->look_at}
+                             : (struct page_sentence){.rule = made->rule->id,
+                                                      .text = made->text,
+                                                      .file = made->file,
+                                                      .look_at = made->look_at};
         const struct finding_rule *rule = findings_find_rule(sentences[i].rule);
         sentences[i].from = rule ? rule->input : FINDING_FROM_ONE;
         sentences[i].look_type = rule ? rule->look_type : NULL;

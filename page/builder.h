@@ -22,9 +22,11 @@ enum { PAGE_AS_PROFILE = 1, PAGE_AS_DUMP = 2 };
 struct page_file {
     char *title;
     struct page_entry entry;
-    unsigned draw_as;     /* PAGE_AS_PROFILE, PAGE_AS_DUMP or both; 0: not drawn */
-    const char *why;      /* the reason why it is not drawn */
-    bool is_unknown_type; /* a text, tried as a dump of goroutines; if it is none, it gets no entry */
+    unsigned draw_as; /* PAGE_AS_PROFILE, PAGE_AS_DUMP or both; 0: not drawn */
+    const char *why;  /* the reason why it is not drawn */
+    /* A text of unknown type: the builder tries to read it as a dump of goroutines. If it is not a dump, it
+     * gets no entry. */
+    bool is_unknown_type;
     bool was_read;
 
     /* For comparisons (builder_compare.c). */
@@ -32,8 +34,8 @@ struct page_file {
     bool is_baseline; /* --against named its host */
     int pair;         /* 1 or 2: which snapshot of a pair it is; 0: none */
     bool is_later;    /* the second snapshot of a complete pair */
-    /* The numbers, from 1 on, of its comparison of target and baseline hosts, its process and its fleet; 0:
-     * none. */
+    /* The comparison of hosts, the process and the fleet to which the file belongs, as numbers from 1 on. 0:
+     * it belongs to none. */
     size_t comparison, process, fleet;
 };
 
@@ -50,8 +52,9 @@ struct page_builder {
     struct page_progress *progress; /* NULL: progress is not recorded */
 };
 
-/* Returns whether the child has used up its time for reading files. If so, counts one more file as left out:
- * the caller must then leave out its next file. */
+/* Call it before reading a file. Returns true if this process has used up progress->reading_ms of CPU time
+ * (0: no limit). The caller must then leave out that file, which the function has already counted in
+ * progress->left_out. */
 bool page_progress_leaves_out_next(struct page_progress *progress);
 /* Records which file is being read; NULL: none. */
 void page_builder_record_progress(struct page_builder *builder, const struct page_file *file);
@@ -94,7 +97,8 @@ int page_builder_add_rest(struct page_builder *builder, struct err *err);
 /* Writes the findings and the rest of the page. Without a manifest, the page's name and time come from
  * `bundle`. */
 int page_builder_finish(struct page_builder *builder, struct page_bundle *bundle, struct err *err);
-/* Ends the page of a bundle after its files: comparisons, page_builder_add_rest, page_builder_finish. */
+/* Ends the page of a bundle. Call it after all files are drawn. Calls page_builder_compare_finish,
+ * page_builder_add_rest and page_builder_finish. */
 int page_builder_finish_bundle(struct page_builder *builder, struct err *err);
 
 /* ---- comparisons (builder_compare.c) ---------------------------------------------------------------- */

@@ -134,8 +134,10 @@ static int set_summary(struct manifest *manifest, const struct findings *finding
     struct manifest_sentence sentences[FINDINGS_MAX];
     for (size_t i = 0; i < findings->n; i++) {
         const struct finding *finding = &findings->items[i];
-        sentences[i] = (struct manifest_sentence){
-            .rule = finding->rule->id, .text = finding->text, .file = finding->file, .look = finding->look};
+        sentences[i] = (struct manifest_sentence){.rule = finding->rule->id,
+                                                  .text = finding->text,
+                                                  .file = finding->file,
+                                                  .look_at = finding->look_at};
     }
     return manifest_set_summary(manifest, sentences, findings->n, err);
 }

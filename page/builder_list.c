@@ -12,7 +12,8 @@ static bool is_kind(const struct manifest_item *item, const char *kind)
     return item->kind && strcmp(item->kind, kind) == 0;
 }
 
-/* The items of a service, or the local files, with the host and the service of all of them. */
+/* The items of one service, with its host and name; or the manifest's local files (`files`), where host and
+ * service are NULL. */
 struct item_list {
     const struct manifest_item *items;
     size_t n;

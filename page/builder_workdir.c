@@ -82,7 +82,7 @@ static int put_result(const struct page_builder *builder, const struct output *o
         put_text(ret, finding->rule->id);
         put_text(ret, finding->text);
         put_text(ret, finding->file);
-        put_text(ret, finding->look);
+        put_text(ret, finding->look_at);
     }
     return 0;
 }
@@ -126,7 +126,7 @@ static bool read_page(struct str *rest, uint64_t *ret_bytes, const char **ret_he
 static bool read_sentence(struct str *rest, struct manifest_sentence *ret)
 {
     return read_text(rest, &ret->rule) && read_text(rest, &ret->text) && read_text(rest, &ret->file) &&
-           read_text(rest, &ret->look) && ret->rule && ret->text;
+           read_text(rest, &ret->look_at) && ret->rule && ret->text;
 }
 
 /* Checks the result like any other input, because the child has read untrusted bytes. */

@@ -216,8 +216,8 @@ static void add_sentence(struct buf *b, const struct page_writer *writer, const 
         buf_addf(b, ",\"data\":%zu", entry);
     else
         buf_adds(b, ",\"data\":null");
-    if (s->look)
-        jsontext_text(b, "look", s->look);
+    if (s->look_at)
+        jsontext_text(b, "look", s->look_at);
     else
         buf_adds(b, ",\"look\":null");
     if (s->look_type)

@@ -37,7 +37,7 @@ struct page_sentence {
     const char *rule, *text;
     const char *file; /* the file of its entry */
     enum finding_input from;
-    const char *look;      /* the function to look at */
+    const char *look_at;   /* the function to look at */
     const char *look_type; /* the sample type to look at; NULL: the profile's default type */
 };
 

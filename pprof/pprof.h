@@ -93,9 +93,9 @@ struct report_callbacks {
  */
 int report_combine(struct profile **profiles, size_t n, struct profile **ret, struct err *err);
 
-/* Walks each stack from the root, and removes the first frame that matches the profile's drop_frames and not
- * its keep_frames, with all frames below it. Matching frames at the root stay, up to the first frame
- * that does not match. Ignores invalid expressions, as upstream does. */
+/* Cuts each stack. A frame is droppable if it matches the profile's drop_frames and not its keep_frames. From
+ * the root towards the leaf: keeps all frames up to the first one that is not droppable. After that, removes
+ * the first droppable frame and all frames that it called. Ignores invalid expressions, as upstream does. */
 int report_prune(struct profile *p, struct err *err);
 
 /* Finds the index of the sample type with that name or number, by pprof's rules (NULL or empty: the profile's

@@ -134,8 +134,8 @@ static bool is_below_user_path(const struct source_code *s, const char *path)
 {
     char name[PATH_MAX], real[PATH_MAX];
     struct str dir;
-    for (const char *rest = s->has_source_path ? path_list_begin(s->search_path) : NULL;
-         path_list_next(&rest, &dir);) {
+    for (const char *rest = s->has_source_path ? colon_list_begin(s->search_path) : NULL;
+         colon_list_next(&rest, &dir);) {
         if (dir.n == 0 || dir.n >= sizeof name)
             continue;
         memcpy(name, dir.p, dir.n);
@@ -210,7 +210,7 @@ static int search_file(struct source_code *s, struct str path, int *ret, bool *r
 {
     struct str dir, at;
     *ret_refused = false;
-    for (const char *rest = path_list_begin(s->search_path); path_list_next(&rest, &dir);) {
+    for (const char *rest = colon_list_begin(s->search_path); colon_list_next(&rest, &dir);) {
         for (;;) {
             if (join_path(s, dir, path, &at, err) < 0)
                 return -1;
@@ -361,14 +361,14 @@ struct str source_code_trim(struct str path, const char *trim_path, const char *
 {
     static const char usual_trim_path[] = "/proc/self/cwd/./:/proc/self/cwd/";
     struct str piece;
-    const char *rest = path_list_begin(trim_path) ? NULL : path_list_begin(source_path);
-    while (path_list_next(&rest, &piece)) {
+    const char *rest = colon_list_begin(trim_path) ? NULL : colon_list_begin(source_path);
+    while (colon_list_next(&rest, &piece)) {
         const char *found = find_after(path, path_base(piece));
         if (found)
             return (struct str){found, path.n - (size_t)(found - path.p)};
     }
     for (int i = 0; i < 2; i++)
-        for (rest = i ? usual_trim_path : path_list_begin(trim_path); path_list_next(&rest, &piece);) {
+        for (rest = i ? usual_trim_path : colon_list_begin(trim_path); colon_list_next(&rest, &piece);) {
             size_t n = prefix_length(path, piece);
             if (n)
                 return (struct str){path.p + n, path.n - n};

@@ -16,8 +16,9 @@ struct age_identity {
     struct ssh_blob key;            /* IDENTITY_SSH: its public half */
     unsigned char tag[AGE_SSH_TAG]; /* IDENTITY_SSH: the tag of its stanzas */
     struct privkey *privkey;        /* IDENTITY_SSH: NULL until the right passphrase was entered */
-    bool tried; /* IDENTITY_ENCRYPTED: profgrab tried to decrypt it. IDENTITY_SSH: no passphrase opened the
-                   key */
+    /* Do not ask for its passphrase again. IDENTITY_ENCRYPTED: set before the first attempt. IDENTITY_SSH:
+     * set after an attempt to open the key failed. */
+    bool tried;
 };
 
 struct age_identities {

@@ -71,7 +71,7 @@ int main(int argc, char **argv)
     if (rc == 0)
         rc = findings_finish(&found, &err);
     for (size_t i = 0; i < found.n && rc == 0; i++)
-        printf("%s %s: %s\n", found.items[i].rule->id, found.items[i].look ? found.items[i].look : "-",
+        printf("%s %s: %s\n", found.items[i].rule->id, found.items[i].look_at ? found.items[i].look_at : "-",
                found.items[i].text);
     if (rc < 0)
         fprintf(stderr, "findings: %s\n", err.msg);

@@ -153,7 +153,7 @@ static void read_options(int argc, char **argv, struct handoff_request *r, struc
 
 int main(int argc, char **argv)
 {
-    char variable[] = "TOKEN", name[] = "work", left[HANDOFF_LEFT_TEXT];
+    char variable[] = "TOKEN", name[] = "work", sent[HANDOFF_SENT_TEXT];
     struct canceller canceller = {.fds = {-1, -1}};
     struct tracker tracker = {.name = name, .token = {SECRET_ENV, variable}};
     struct handoff_request request = {.tracker = &tracker, .reading = "profgrab bundle decrypt -i KEY FILE"};
@@ -176,7 +176,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < HANDOFF_STEPS; i++)
         printf("step %s %s %s\n", handoff_step_name((enum handoff_step)i),
                handoff_outcome_name(result.steps[i].outcome), result.steps[i].text);
-    printf("url %s\nleft %s\nname %s\n", result.issue_url, handoff_left_text(&result, left, sizeof left),
+    printf("url %s\nleft %s\nname %s\n", result.issue_url, handoff_sent_text(&result, sent, sizeof sent),
            result.file_name);
     if (rc < 0)
         fprintf(stderr, "error: %s\n", err.msg);

@@ -70,12 +70,12 @@ struct str path_base(struct str path)
     return path;
 }
 
-const char *path_list_begin(const char *text)
+const char *colon_list_begin(const char *text)
 {
     return text && *text ? text : NULL;
 }
 
-bool path_list_next(const char **list, struct str *ret)
+bool colon_list_next(const char **list, struct str *ret)
 {
     if (!*list)
         return false;

@@ -18,9 +18,9 @@ size_t path_clean(struct str path, char *to);
 /* Returns the last element without slashes after it; "." for an empty path, "/" for a path of slashes. */
 struct str path_base(struct str path);
 
-/* Iterate over paths separated by colons. path_list_begin returns the position of the first path, NULL for
- * an empty text. path_list_next moves *list and sets *ret to the next path, or returns false at the end. */
-const char *path_list_begin(const char *text);
-bool path_list_next(const char **list, struct str *ret);
+/* Iterate over paths separated by colons. colon_list_begin returns the position of the first path, NULL for
+ * an empty text. colon_list_next moves *list and sets *ret to the next path, or returns false at the end. */
+const char *colon_list_begin(const char *text);
+bool colon_list_next(const char **list, struct str *ret);
 
 #endif

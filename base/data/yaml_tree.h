@@ -31,13 +31,13 @@ enum yaml_kind { YAML_SCALAR, YAML_LIST, YAML_MAP };
 
 struct yaml_node {
     enum yaml_kind kind;
-    bool plain;                      /* a scalar without quotes, neither `|` nor `>` */
+    bool plain;                      /* a plain scalar: not quoted, and not a block (`|`, `>`) */
     uint32_t line, column;           /* position of its first character, from 1 */
     const char *text;                /* of a scalar */
     const struct yaml_node *key;     /* of a value in a mapping: its key */
     const struct yaml_node *earlier; /* of a key: the earlier equal key of its mapping; NULL: none */
-    struct yaml_node *first; /* the first element of a list or value of a mapping, in the file's order */
-    struct yaml_node *next;  /* the next node in the same list or mapping */
+    struct yaml_node *first;         /* of a list: the first element; of a mapping: the first value */
+    struct yaml_node *next;          /* the next node in the same list or mapping */
 };
 
 struct yaml_tree;

@@ -286,7 +286,7 @@ static int redact_cmdline_member(const struct redact_work *w, struct redact_tall
     int rc = read_gzip_header(&m, err) < 0 ? -1 : read_member(&m, append_piece, &in, err);
     if (rc == 0) {
         tally->n[REDACT_UNKNOWN] += m.has_unsearched;
-        const struct redact_output into = {.out = &out, .tally = tally, .repeats = w->repeats};
+        const struct redact_output into = {.out = &out, .tally = tally, .learned = w->learned};
         redact_arguments(buf_str(&in), in.len, &into);
         rc = buf_check(&out, "the command line", err);
     }
@@ -380,7 +380,7 @@ static int redact_dump_member(const struct redact_work *w, struct redact_tally *
                             .labels_redacted = BUF_INIT((size_t)GROWTH * CHUNK),
                             .lines = REDACT_LINES_INIT,
                             .out = BUF_INIT(GROWTH * (REDACT_LINE_MAX + (size_t)GROWTH * CHUNK))};
-    d.into = (struct redact_output){.out = &d.out, .tally = tally, .repeats = w->repeats};
+    d.into = (struct redact_output){.out = &d.out, .tally = tally, .learned = w->learned};
     struct member m = {.w = w, .max = TEXT_MAX};
     int rc = read_gzip_header(&m, err) < 0 ? -1 : read_member(&m, redact_dump_piece, &d, err);
     if (rc == 0) {
@@ -415,7 +415,7 @@ static bool rewrite_string(void *ctx, const char *text, size_t n, struct buf *re
 {
     const struct relabelling *r = ctx;
     struct redact_tally tally = {{0}};
-    const struct redact_output into = {.out = ret, .tally = &tally, .repeats = r->w->repeats};
+    const struct redact_output into = {.out = ret, .tally = &tally, .learned = r->w->learned};
     redact_text((struct str){text, n}, &into);
     for (int i = 0; ret && i < REDACT_RULES; i++)
         r->tally->n[i] += tally.n[i];

@@ -44,15 +44,15 @@ struct redact_tally {
 uint64_t redact_sum(const struct redact_tally *t);
 
 /* The destination of redacted text. `out` is NULL to count only. `on_match` (may be NULL) receives each value
- * that a rule matches; `repeats` (may be NULL): words to redact in the text around these values. */
-struct redact_repeats;
+ * that a rule matches; `learned` (may be NULL): words to redact in the text around these values. */
+struct redact_learned;
 typedef void redact_match_fn(void *ctx, struct str value);
 struct redact_output {
     struct buf *out;
     struct redact_tally *tally;
     redact_match_fn *on_match;
     void *ctx;
-    const struct redact_repeats *repeats;
+    const struct redact_learned *learned;
     bool request; /* the text is a request: its path may contain a secret */
 };
 
@@ -159,7 +159,7 @@ enum redact_form { REDACT_NOTHING, REDACT_CMDLINE, REDACT_PROFILE, REDACT_DUMP }
 struct redact_work {
     enum redact_form form;
     const struct strlist *labels;         /* more labels to redact, as in redact_is_secret_label */
-    const struct redact_repeats *repeats; /* more words to redact; NULL: none */
+    const struct redact_learned *learned; /* more words to redact; NULL: none */
     int from, to;
     const struct stop *stop;
 };

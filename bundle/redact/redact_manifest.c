@@ -70,9 +70,9 @@ static int apply_rules(struct learning *l, struct str text, struct buf *ret, boo
     struct redact_output into = {
         .out = ret, .tally = &tally, .on_match = learn_value, .ctx = l, .request = l->of_request};
     /* A rule may match only a part of a value that was learned whole from a request. */
-    const struct redact_repeats literals = {.words = &m->words, .weak = true, .literals_only = true};
+    const struct redact_learned literals = {.words = &m->words, .weak = true, .literals_only = true};
     if (l->literals)
-        into.repeats = &literals;
+        into.learned = &literals;
     buf_init(ret, text.n * GROWTH + sizeof REDACTED);
     redact_text(text, &into);
     for (int i = 0; i < REDACT_RULES; i++)
@@ -85,7 +85,7 @@ static int apply_rules(struct learning *l, struct str text, struct buf *ret, boo
 static int apply_words(struct redact_manifest *m, struct str text, struct buf *ret, bool *ret_changed,
                        struct err *err)
 {
-    const struct redact_repeats all = {.words = &m->words, .weak = true};
+    const struct redact_learned all = {.words = &m->words, .weak = true};
     uint64_t n = 0;
     buf_init(ret, text.n * GROWTH + sizeof REDACTED);
     redact_words_apply(&all, text, ret, &n);
@@ -367,8 +367,8 @@ static const char *find_ending(struct str base)
 static bool is_secret_component(struct redact_manifest *m, struct str part)
 {
     struct redact_tally tally = {{0}};
-    const struct redact_repeats all = {.words = &m->words, .weak = true};
-    const struct redact_output into = {.tally = &tally, .repeats = &all};
+    const struct redact_learned all = {.words = &m->words, .weak = true};
+    const struct redact_output into = {.tally = &tally, .learned = &all};
     redact_text(part, &into);
     return redact_sum(&tally) > 0;
 }
@@ -544,11 +544,11 @@ static int rename_members(struct redact_manifest *m, const json_t *items, const 
             rc = rename_if_secret(&n, path, redact_manifest_has_secret_request(m, path), err);
     }
     /* Learn the redacted names, because other strings contain them too. Learn them only now, because the
-     * searches in the names need linked words. */
+     * searches in the names need prepared words. */
     for (size_t i = 0; rc == 0 && i < n.redacted_names.n; i++)
         rc = redact_words_learn(&m->words, str_of(n.redacted_names.items[i]), true, err);
     if (rc == 0)
-        rc = redact_words_link(&m->words, err);
+        rc = redact_words_prepare(&m->words, err);
     strlist_release(&n.redacted_names);
     json_decref(n.new_paths);
     json_decref(n.counts);
@@ -581,11 +581,11 @@ int redact_manifest_run(json_t *root, const json_t *items, const struct stop *st
     if (rc == 0)
         rc = walk_value(&m, redact_request_string, NULL, root, err);
     if (rc == 0)
-        rc = redact_words_link(&m.words, err);
+        rc = redact_words_prepare(&m.words, err);
     if (rc == 0)
         rc = walk_value(&m, apply_rules_to_string, NULL, root, err);
     if (rc == 0)
-        rc = redact_words_link(&m.words, err);
+        rc = redact_words_prepare(&m.words, err);
     if (rc == 0)
         rc = rename_members(&m, items, json_object_get(root, "report"), err);
     if (rc == 0)
@@ -600,7 +600,7 @@ int redact_manifest_run(json_t *root, const json_t *items, const struct stop *st
 int redact_manifest_object(struct redact_manifest *m, json_t *object, struct err *err)
 {
     return walk_value(m, apply_rules_to_string, NULL, object, err) < 0 ||
-                   redact_words_link(&m->words, err) < 0
+                   redact_words_prepare(&m->words, err) < 0
                ? -1
                : walk_value(m, apply_words_to_string, NULL, object, err);
 }

@@ -165,8 +165,8 @@ static void write_bytes(const struct redact_output *into, const char *p, size_t 
 /* Writes text that no rule matched. */
 static void write_plain(const struct redact_output *into, struct str text)
 {
-    if (into->repeats && !into->repeats->literals_only)
-        redact_words_apply_words(into->repeats, text, into->out, &into->tally->n[REDACT_REPEAT]);
+    if (into->learned && !into->learned->literals_only)
+        redact_words_apply_words(into->learned, text, into->out, &into->tally->n[REDACT_REPEAT]);
     else
         write_bytes(into, text.p, text.n);
 }
@@ -261,9 +261,9 @@ struct repeats_ahead {
 static void begin_repeats(struct repeats_ahead *ahead, const struct redact_output *into, struct str s)
 {
     ahead->begin = ahead->end = 0;
-    if (!into->repeats)
+    if (!into->learned)
         return;
-    redact_words_search(into->repeats, s, &ahead->search);
+    redact_words_search(into->learned, s, &ahead->search);
     if (!redact_literals_next(&ahead->search, &ahead->begin, &ahead->end))
         ahead->begin = ahead->end = 0;
 }

@@ -1,7 +1,8 @@
 /*
- * Reads a text by runs of name bytes. Looks up each part of a run `a.b-c` and each sequence of up to
- * MAX_PARTS parts, and replaces the longest word, so that a full stop after a word or a prefix before it does
- * not matter. The number of parts and the length of sequences are bounded, so the time is linear.
+ * A run is a sequence of ASCII letters, digits, `_`, `-` and `.` (redact_is_name_byte). Reads a text run by
+ * run. The separators `.`, `-` and `_` divide a run into parts. At each part it replaces the longest learned
+ * word that begins there and has up to MAX_PARTS parts. So it finds WORD in `WORD.` and in `x-WORD`. The
+ * number of parts and their length are bounded, so the time is linear.
  */
 #include "bundle/redact/redact_words.h"
 
@@ -15,11 +16,13 @@
 #include "proto/proto.h"
 #include "base/banned.h"
 
-/* The shortest words, in bytes. SECRET_MIN: the whole value of a request's parameter. WORD_MIN: other words.
- * INSIDE_MIN: a whole value that is also found inside longer words. */
+/* The minimum lengths, in bytes, of words to learn. SECRET_MIN: the whole value of a request's parameter.
+ * WORD_MIN: any other word. INSIDE_MIN: from this length on, the whole value is also replaced inside longer
+ * words. */
 enum { SECRET_MIN = 3, WORD_MIN = 4, INSIDE_MIN = 6, WORD_MAX = 512, MAX_PARTS = 8 };
 
-/* Words that are never learned, as the names of the kinds: ordinary values of parameters. */
+/* Ordinary values of parameters, which are never learned. The names of the kinds are not learned either
+ * (is_ordinary). */
 static const char *const ordinary[] = {"true",     "false",  "null",   "none",   "get",   "post",
                                        "vars",     "debug",  "pprof",  "http",   "https", "token",
                                        "password", "secret", "sha256", "bearer", "basic", "redacted"};
@@ -154,8 +157,10 @@ static bool is_worth_learning(struct str word, bool whole, bool of_request)
     return of_request ? s.digit || word.n >= LONG : s.digit && s.letter;
 }
 
-/* Adds a word to the literals: to find it inside longer words, or only its beginning at cuts. A part of
- * [redacted] must not be found inside [redacted]. */
+/* Adds a word to the literals (redact_literals.h). A strong word, and a whole request value of INSIDE_MIN
+ * bytes or more, is found anywhere; of other words only the beginning, where profgrab cut the text. A word
+ * that is a substring of `[redacted]`, such as `acted`, is not searched inside words, because it would match
+ * the replacement text. */
 static int learn_inside(struct redact_words *w, struct str word, bool strong, bool whole_request,
                         struct err *err)
 {
@@ -275,7 +280,7 @@ static struct str trim_space(struct str s)
     return s;
 }
 
-/* Learns the whole value, unless it is a word. */
+/* Learns the whole value as a literal, unless it has only name bytes: learn_words learns such a value. */
 static int learn_literal(struct redact_words *w, struct str value, struct err *err)
 {
     struct str s = trim_space(value);
@@ -330,7 +335,7 @@ int redact_words_learn(struct redact_words *w, struct str value, bool of_request
     return of_request ? learn_request(w, value, err) : 0;
 }
 
-int redact_words_link(struct redact_words *w, struct err *err)
+int redact_words_prepare(struct redact_words *w, struct err *err)
 {
     return redact_literals_link(&w->literals, err);
 }
@@ -363,17 +368,17 @@ static size_t skip_separators(struct str run, size_t at)
 }
 
 /* Returns the length of the longest word that begins with the part at `at`; 0: none. */
-static size_t word_length(const struct redact_repeats *repeats, struct str run, size_t at)
+static size_t word_length(const struct redact_learned *learned, struct str run, size_t at)
 {
     size_t found = 0, end = at;
-    if (!repeats->words->first_bytes[tolower((unsigned char)run.p[at])])
+    if (!learned->words->first_bytes[tolower((unsigned char)run.p[at])])
         return 0;
-    for (int parts = 0; parts < MAX_PARTS && end < run.n && end - at <= repeats->words->longest; parts++) {
+    for (int parts = 0; parts < MAX_PARTS && end < run.n && end - at <= learned->words->longest; parts++) {
         end = find_part_end(run, parts > 0 ? skip_separators(run, end) : end);
         if (is_separator(run.p[end - 1])) /* at the end of the run */
             break;
-        const struct redact_word *word = find_word(repeats->words, (struct str){run.p + at, end - at});
-        if (word && (repeats->weak || word->strong))
+        const struct redact_word *word = find_word(learned->words, (struct str){run.p + at, end - at});
+        if (word && (learned->weak || word->strong))
             found = end - at;
     }
     return found;
@@ -381,68 +386,68 @@ static size_t word_length(const struct redact_repeats *repeats, struct str run, 
 
 /* Returns whether the whole run is a word to redact. A word with more than MAX_PARTS parts is found only in
  * this way. */
-static bool is_word(const struct redact_repeats *repeats, struct str run)
+static bool is_word(const struct redact_learned *learned, struct str run)
 {
-    const struct redact_word *word = find_word(repeats->words, run);
-    return word && (repeats->weak || word->strong);
+    const struct redact_word *word = find_word(learned->words, run);
+    return word && (learned->weak || word->strong);
 }
 
 /* Returns the length of the word that begins at `at`; 0: none. */
-static size_t find_length(const struct redact_repeats *repeats, struct str run, size_t at)
+static size_t find_length(const struct redact_learned *learned, struct str run, size_t at)
 {
     struct str rest = {run.p + at, run.n - at};
-    return is_word(repeats, rest) ? rest.n : word_length(repeats, run, at);
+    return is_word(learned, rest) ? rest.n : word_length(learned, run, at);
 }
 
-/* Returns the position in the run at which to look for the first word: behind an escape that ends in the run
- * (`\nWORD`), unless a word begins at its first byte. */
-static size_t find_first(const struct redact_repeats *repeats, struct str text, struct str run)
+/* Returns where in the run to look for the first word: at 0, or, if the run begins with the end of an escape
+ * (the `n` of `\nWORD`) and no word begins at 0, after that escape. */
+static size_t find_first(const struct redact_learned *learned, struct str text, struct str run)
 {
     size_t rest = redact_escape_tail(text, run);
-    if (rest == 0 || rest >= run.n || find_length(repeats, run, 0) > 0)
+    if (rest == 0 || rest >= run.n || find_length(learned, run, 0) > 0)
         return 0;
     return skip_separators(run, rest);
 }
 
-void redact_words_apply_words(const struct redact_repeats *repeats, struct str text, struct buf *ret,
+void redact_words_apply_words(const struct redact_learned *learned, struct str text, struct buf *ret,
                               uint64_t *ret_n)
 {
     struct str run;
-    size_t plain = 0;
-    for (size_t at = 0; repeats->words->longest > 0 && (run = next_run(text, &at)).n > 0;) {
+    size_t copied_to = 0;
+    for (size_t at = 0; learned->words->longest > 0 && (run = next_run(text, &at)).n > 0;) {
         run = trim_separators(run);
-        size_t first = find_first(repeats, text, run);
+        size_t first = find_first(learned, text, run);
         for (size_t i = first; i < run.n;) {
-            size_t n = i == first ? find_length(repeats, run, i) : word_length(repeats, run, i);
+            size_t n = i == first ? find_length(learned, run, i) : word_length(learned, run, i);
             size_t begin = (size_t)(run.p - text.p) + i;
             if (n > 0) {
                 if (ret) {
-                    buf_add(ret, text.p + plain, begin - plain);
+                    buf_add(ret, text.p + copied_to, begin - copied_to);
                     buf_adds(ret, REDACTED);
                 }
-                plain = begin + n;
+                copied_to = begin + n;
                 ++*ret_n;
             }
             i = skip_separators(run, n > 0 ? i + n : find_part_end(run, i));
         }
     }
     if (ret)
-        buf_add(ret, text.p + plain, text.n - plain);
+        buf_add(ret, text.p + copied_to, text.n - copied_to);
 }
 
-void redact_words_apply(const struct redact_repeats *repeats, struct str text, struct buf *ret,
+void redact_words_apply(const struct redact_learned *learned, struct str text, struct buf *ret,
                         uint64_t *ret_n)
 {
     struct redact_literal_search search;
-    size_t plain = 0, begin, end;
-    redact_words_search(repeats, text, &search);
+    size_t copied_to = 0, begin, end;
+    redact_words_search(learned, text, &search);
     redact_literals_search_cuts(&search);
     while (redact_literals_next(&search, &begin, &end)) {
-        redact_words_apply_words(repeats, (struct str){text.p + plain, begin - plain}, ret, ret_n);
+        redact_words_apply_words(learned, (struct str){text.p + copied_to, begin - copied_to}, ret, ret_n);
         if (ret)
             buf_adds(ret, REDACTED);
-        plain = end;
+        copied_to = end;
         ++*ret_n;
     }
-    redact_words_apply_words(repeats, (struct str){text.p + plain, text.n - plain}, ret, ret_n);
+    redact_words_apply_words(learned, (struct str){text.p + copied_to, text.n - copied_to}, ret, ret_n);
 }

@@ -42,27 +42,29 @@ void redact_words_release(struct redact_words *w);
 int redact_words_learn(struct redact_words *w, struct str value, bool of_request, struct err *err);
 
 /* Prepares the search for literals. Call it after words were learned and before the next search. */
-int redact_words_link(struct redact_words *w, struct err *err);
+int redact_words_prepare(struct redact_words *w, struct err *err);
 
-/* Adds the text to `ret` (NULL: only counts) with each word replaced, and counts the words in *ret_n. Also
- * replaces the beginning of a word at a place where profgrab cut the text. The time is linear in the text. */
-struct redact_repeats {
+/* The learned words, and which of them to replace. */
+struct redact_learned {
     const struct redact_words *words;
     bool weak;          /* replace weak words too */
     bool literals_only; /* only literals */
 };
-void redact_words_apply(const struct redact_repeats *repeats, struct str text, struct buf *ret,
+
+/* Adds the text to `ret` (NULL: only counts) with each word replaced, and counts the words in *ret_n. Also
+ * replaces the beginning of a word at a place where profgrab cut the text. The time is linear in the text. */
+void redact_words_apply(const struct redact_learned *learned, struct str text, struct buf *ret,
                         uint64_t *ret_n);
 
 /* Works like redact_words_apply, without literals and cuts: the caller has searched for them. */
-void redact_words_apply_words(const struct redact_repeats *repeats, struct str text, struct buf *ret,
+void redact_words_apply_words(const struct redact_learned *learned, struct str text, struct buf *ret,
                               uint64_t *ret_n);
 
 /* Begins a search for literals. */
-static inline void redact_words_search(const struct redact_repeats *repeats, struct str text,
+static inline void redact_words_search(const struct redact_learned *learned, struct str text,
                                        struct redact_literal_search *search)
 {
-    redact_literals_search(search, &repeats->words->literals, text, repeats->weak);
+    redact_literals_search(search, &learned->words->literals, text, learned->weak);
 }
 
 #endif

@@ -78,30 +78,30 @@ static void print_copy_faults(const struct bundle_copy_result *c)
 }
 
 /* Returns the most data that may have left the workstation once a step has begun. */
-static enum handoff_left max_left(enum handoff_step step)
+static enum handoff_sent max_sent(enum handoff_step step)
 {
     if (step < HANDOFF_CREATE)
-        return HANDOFF_LEFT_NOTHING;
+        return HANDOFF_SENT_NOTHING;
     if (step < HANDOFF_UPLOAD)
-        return HANDOFF_LEFT_ISSUE;
+        return HANDOFF_SENT_ISSUE;
     if (step == HANDOFF_UPLOAD)
-        return HANDOFF_LEFT_FILE_UNKNOWN;
-    return step < HANDOFF_NOTE ? HANDOFF_LEFT_FILE : HANDOFF_LEFT_SUMMARY_UNKNOWN;
+        return HANDOFF_SENT_FILE_UNKNOWN;
+    return step < HANDOFF_NOTE ? HANDOFF_SENT_FILE : HANDOFF_SENT_SUMMARY_UNKNOWN;
 }
 
 /* Sets the lines that the second Ctrl-C prints. They name the copy only if it has a name, because exiting
  * removes an unnamed copy. */
 static void set_exit_text(const struct reporter *r, enum handoff_step step)
 {
-    char line[1000], left[HANDOFF_LEFT_TEXT];
+    char line[1000], sent[HANDOFF_SENT_TEXT];
     const struct delivery *d = r->delivery;
-    const struct handoff_result so_far = {.left = max_left(step),
+    const struct handoff_result so_far = {.sent = max_sent(step),
                                           .encrypted =
                                               d->recipients && age_recipients_count(d->recipients) > 0,
                                           .titled = d->options->title};
     snprintf(line, sizeof line, "\nprofgrab: exited at once; the bundle is safe in %.300s%s%.300s%s%s\n",
              r->caller->bundle, *r->copy ? ", its copy is " : "", r->copy, d->tracker ? "\nprofgrab: " : "",
-             d->tracker ? handoff_left_text(&so_far, left, sizeof left) : "");
+             d->tracker ? handoff_sent_text(&so_far, sent, sizeof sent) : "");
     signals_set_exit_text(line);
 }
 
@@ -246,10 +246,10 @@ static void print_address(const struct delivery_result *r)
 
 static void print_failure(const struct delivery *d, const struct delivery_result *r, const struct err *err)
 {
-    char left[HANDOFF_LEFT_TEXT];
+    char sent[HANDOFF_SENT_TEXT];
     message_print_error(stderr, err);
     if (d->tracker)
-        message_print("%s", handoff_left_text(&r->handoff, left, sizeof left));
+        message_print("%s", handoff_sent_text(&r->handoff, sent, sizeof sent));
     if (*r->handoff.issue_url)
         message_print("the issue is %s", r->handoff.issue_url);
     if (r->copy)
@@ -266,7 +266,7 @@ int handoff_command(const struct delivery *d, const struct handoff_caller *calle
     }
     const struct err *failure = &ret->failure;
     /* The same command would fail again after a usage error, so do not print it. */
-    bool is_usage_error = failure->kind == ERR_USAGE && ret->result.handoff.left == HANDOFF_LEFT_NOTHING;
+    bool is_usage_error = failure->kind == ERR_USAGE && ret->result.handoff.sent == HANDOFF_SENT_NOTHING;
     int code = is_usage_error || failure->kind == ERR_CANCELLED ? exit_status_of(failure) : EXIT_HANDOFF;
     print_failure(d, &ret->result, failure);
     if (!is_usage_error)

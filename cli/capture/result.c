@@ -118,18 +118,18 @@ static int put_step(json_t *handoff, const struct handoff_result *h)
 
 static int put_handoff(json_t *object, const struct result *r)
 {
-    static const char *const left[] = {
-        [HANDOFF_LEFT_NOTHING] = "nothing", [HANDOFF_LEFT_ISSUE] = "issue",
-        [HANDOFF_LEFT_PART] = "part",       [HANDOFF_LEFT_FILE_UNKNOWN] = "file-unknown",
-        [HANDOFF_LEFT_FILE] = "file",       [HANDOFF_LEFT_SUMMARY_UNKNOWN] = "words-unknown",
-        [HANDOFF_LEFT_SUMMARY] = "words"};
+    static const char *const sent[] = {
+        [HANDOFF_SENT_NOTHING] = "nothing", [HANDOFF_SENT_ISSUE] = "issue",
+        [HANDOFF_SENT_PART] = "part",       [HANDOFF_SENT_FILE_UNKNOWN] = "file-unknown",
+        [HANDOFF_SENT_FILE] = "file",       [HANDOFF_SENT_SUMMARY_UNKNOWN] = "words-unknown",
+        [HANDOFF_SENT_SUMMARY] = "words"};
     const struct handoff_report *h = &r->handoff;
     if (!r->handoff_requested)
         return 0;
     json_t *handoff = json_object();
     int rc = json_object_set_new(handoff, "attached", json_boolean(h->result.attached)) |
              json_object_set_new(handoff, "confidential", json_boolean(h->result.handoff.confidential)) |
-             put_text(handoff, "left", left[h->result.handoff.left]) |
+             put_text(handoff, "left", sent[h->result.handoff.sent]) |
              put_text(handoff, "copy", h->result.copy) |
              put_text(handoff, "issue", h->result.handoff.issue_url) |
              put_text(handoff, "sha256", h->result.copy ? h->result.handoff.sha256 : "") |

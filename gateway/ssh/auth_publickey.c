@@ -209,8 +209,8 @@ static int try_offer(struct attempt *attempt, enum auth_result *ret, struct err 
 
 /* ---- RSA ----------------------------------------------------------------------------------------------- */
 
-/* Returns the algorithm name of the numbered offer of an RSA key; NULL after the last. ssh-rsa (SHA-1) needs
- * PubkeyAcceptedAlgorithms in the configuration. */
+/* Returns the algorithm name for offer `number` (from 0) of an RSA key; NULL after the last. ssh-rsa (SHA-1)
+ * needs PubkeyAcceptedAlgorithms in the configuration. */
 static const char *rsa_algorithm(const struct auth *a, unsigned number)
 {
     static const char *const names[] = {"rsa-sha2-512", "rsa-sha2-256", "ssh-rsa"};

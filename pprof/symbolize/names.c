@@ -167,8 +167,8 @@ static int set_names(struct namer *n, struct str answer)
     return 0;
 }
 
-int symbolize_names(struct profile *p, const struct symbolize_mode *mode, const struct symbolize_tools *tools,
-                    struct err *err)
+int symbolize_demangle(struct profile *p, const struct symbolize_mode *mode,
+                       const struct symbolize_tools *tools, struct err *err)
 {
     struct namer n = {.profile = p, .mode = mode, .tools = tools, .err = err};
     struct buf names = BUF_INIT(OUTPUT_MAX), answer = BUF_INIT(OUTPUT_MAX);

@@ -34,7 +34,7 @@ static struct symbolize_mode read_mode(const struct symbolize_tools *t, const ch
 {
     struct symbolize_mode m = {.local = true, .remote = true};
     struct str word;
-    for (const char *rest = path_list_begin(text); path_list_next(&rest, &word);) {
+    for (const char *rest = colon_list_begin(text); colon_list_next(&rest, &word);) {
         if (word.n == 0 || read_demangle(word, &m))
             continue;
         if (is_word(word, "none") || is_word(word, "no")) {
@@ -75,5 +75,5 @@ int symbolize(struct profile *p, const char *mode, const struct symbolize_server
     if (rc == 0 && m.remote)
         rc = symbolize_remote(&s, sources, err);
     mapped_locations_release(&locations);
-    return rc < 0 ? -1 : symbolize_names(p, &m, tools, err);
+    return rc < 0 ? -1 : symbolize_demangle(p, &m, tools, err);
 }

@@ -167,7 +167,7 @@ static int locate_mapping(struct search *s, const char *search_path)
     /* An invalid build ID must not lead to another directory. */
     bool has_id = id.n && !memchr(id.p, '/', id.n) && !memchr(id.p, '\0', id.n) && id.p[0] != '.';
     int found = 0;
-    for (const char *rest = path_list_begin(search_path); found == 0 && path_list_next(&rest, &dir);) {
+    for (const char *rest = colon_list_begin(search_path); found == 0 && colon_list_next(&rest, &dir);) {
         if (!is_directory(dir))
             continue;
         if (has_id)

@@ -45,8 +45,8 @@ struct symbolize_inputs {
 int symbolize_local(const struct symbolize_inputs *s, struct err *err);
 int symbolize_remote(const struct symbolize_inputs *s, const struct symbolize_servers *sources,
                      struct err *err);
-int symbolize_names(struct profile *p, const struct symbolize_mode *mode, const struct symbolize_tools *tools,
-                    struct err *err);
+int symbolize_demangle(struct profile *p, const struct symbolize_mode *mode,
+                       const struct symbolize_tools *tools, struct err *err);
 
 /* ---- output of programs and servers -------------------------------------------------------------------- */
 

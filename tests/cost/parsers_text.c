@@ -543,16 +543,16 @@ static void redact_secrets(const char *p, size_t n)
 }
 
 /* The input is both a request and the text from which its words are removed. */
-static void redact_repeats(const char *p, size_t n)
+static void redact_learned_words(const char *p, size_t n)
 {
     struct buf to = BUF_INIT(SIZE_MAX / 2);
     struct redact_words words;
     uint64_t times = 0;
     if (redact_words_init(&words, NULL) < 0)
         return;
-    const struct redact_repeats all = {.words = &words, .weak = true};
+    const struct redact_learned all = {.words = &words, .weak = true};
     redact_words_learn(&words, (struct str){p, n}, true, NULL);
-    redact_words_link(&words, NULL);
+    redact_words_prepare(&words, NULL);
     redact_words_apply(&all, (struct str){p, n}, &to, &times);
     redact_words_release(&words);
     buf_release(&to);
@@ -567,11 +567,11 @@ static void redact_values(const char *p, size_t n)
     struct redact_tally tally = {{0}};
     if (redact_words_init(&words, NULL) < 0)
         return;
-    const struct redact_repeats all = {.words = &words, .weak = true};
-    const struct redact_output into = {.out = &to, .tally = &tally, .repeats = &all};
+    const struct redact_learned all = {.words = &words, .weak = true};
+    const struct redact_output into = {.out = &to, .tally = &tally, .learned = &all};
     for (size_t at = 0; at < n; at += PIECE)
         redact_words_learn(&words, (struct str){p + at, n - at < PIECE ? n - at : PIECE}, true, NULL);
-    redact_words_link(&words, NULL);
+    redact_words_prepare(&words, NULL);
     redact_text((struct str){p, n}, &into);
     redact_words_release(&words);
     buf_release(&to);
@@ -615,9 +615,9 @@ static void redact_text_member(const char *p, size_t n)
     struct redact_tally tally = {{0}};
     if (redact_words_init(&words, NULL) < 0)
         return;
-    const struct redact_repeats all = {.words = &words, .weak = true};
+    const struct redact_learned all = {.words = &words, .weak = true};
     struct redact_work work = {.form = REDACT_DUMP,
-                               .repeats = &all,
+                               .learned = &all,
                                .from = memfd_create("from", MFD_CLOEXEC),
                                .to = memfd_create("to", MFD_CLOEXEC),
                                .stop = &no_stop};
@@ -704,7 +704,7 @@ const struct cost_parser cost_text_parsers[] = {
     {"content_add", read_content, attachments, 2, 0},
     {"redact_cmdline", redact_line, secrets, 2, 0},
     {"redact_text", redact_secrets, secrets, 2, 0},
-    {"redact_words", redact_repeats, repeated, 60, 0},
+    {"redact_words", redact_learned_words, repeated, 60, 0},
     {"redact_values", redact_values, values, 320, SLOW_BYTES},
     {"redact_manifest_run", redact_strings, secrets, 60, SLOW_BYTES},
     {"redact_manifest_run", redact_strings, repeated, 60, SLOW_BYTES},

@@ -86,7 +86,7 @@ EOF_INVENTORY
 @test "the index page: no index page" { row 0 noindex heap goroutines; }
 @test "the index page: the page of another program" { row 0 otherindex heap; }
 @test "the index page: a login page for every path" { row 1 login heap; }
-@test "the index page: names with paths, escapes, other hosts" { row 3 evilindex all cpu=1s; }
+@test "the index page: profiles whose names contain paths, escapes or other hosts" { row 3 evilindex all cpu=1s; }
 @test "the index page: the path is wrong" { BASE=/debug/prof row 1 '' heap; }
 @test "the index page: no answer" { row 1 silent heap; }
 @test "the index page: a misspelt kind" { row 2 custom heep; }

@@ -110,9 +110,9 @@ int __wrap_http_send(struct http *h, const struct http_request *r, struct http_a
 
 static void expect_result(const struct handoff_result *r)
 {
-    char left[HANDOFF_LEFT_TEXT];
+    char sent[HANDOFF_SENT_TEXT];
     const char *const texts[] = {r->issue, r->issue_url, r->file_name,
-                                 handoff_left_text(r, left, sizeof left)};
+                                 handoff_sent_text(r, sent, sizeof sent)};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         assert(fuzz_has_no_controls(texts[i], false) && !strstr(texts[i], TOKEN));
     for (int i = 0; i < HANDOFF_STEPS; i++)
@@ -159,7 +159,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
         fuzz_expect_err(&err);
         assert(!strstr(err.msg, TOKEN) && !strstr(err.hint, TOKEN));
     } else {
-        assert(result.left == HANDOFF_LEFT_SUMMARY && result.issue[0]);
+        assert(result.sent == HANDOFF_SENT_SUMMARY && result.issue[0]);
     }
     expect_result(&result);
     return 0;

@@ -24,7 +24,7 @@ static void expect_item(const struct finding *item)
     assert(is_rule(item->rule->id) && item->text[0] && isfinite(item->weight));
     assert(fuzz_is_printable(item->text));
     assert(item->file && strcmp(item->file, "a/b.pb.gz") == 0);
-    assert(!item->look || (item->look[0] && fuzz_is_printable(item->look)));
+    assert(!item->look_at || (item->look_at[0] && fuzz_is_printable(item->look_at)));
 }
 
 static bool is_suspect(const struct finding *f)

@@ -108,11 +108,11 @@ static void a_heap_without_a_collection_is_reported(void **state)
     assert_item_findings(
         &item, "heap-last-gc: memory in use is that of the last finished garbage collection; heap=gc would "
                "run one first\n");
-    const struct plan_item beside_gc = {.has_gc_profile = true};
+    const struct plan_item beside_gc = {.plan_has_gc_heap = true};
     struct evidence e = {.item = &item, .plan = &beside_gc, .response = &ok_response};
     assert_string_equal(findings_text(&e),
                         "heap-last-gc: memory in use is that of the last finished garbage collection\n");
-    const struct plan_item after_gc = {.form = FORM_GC, .has_gc_profile = true};
+    const struct plan_item after_gc = {.form = FORM_GC, .plan_has_gc_heap = true};
     e.plan = &after_gc;
     assert_string_equal(findings_text(&e), "");
     const struct plan_item delta = {.form = FORM_DELTA, .timed_ms = 5000};

@@ -328,12 +328,12 @@ static void each_request_is_planned_once(void **state)
 }
 
 /* Returns whether the plan's first item, a heap profile, is marked because the plan has another with gc=1. */
-static bool has_gc_profile(const char *words)
+static bool plan_has_gc_heap(const char *words)
 {
     struct plan p;
     struct err err = ERR_INIT;
     assert_ok(plan_with(&usual, words, go_index, &p, &err), &err);
-    bool marked = p.items[0].has_gc_profile;
+    bool marked = p.items[0].plan_has_gc_heap;
     plan_release(&p);
     return marked;
 }
@@ -341,10 +341,10 @@ static bool has_gc_profile(const char *words)
 static void a_heap_profile_is_marked_if_one_with_gc_is_planned(void **state)
 {
     (void)state;
-    assert_false(has_gc_profile("heap"));
-    assert_false(has_gc_profile("allocs,heap=gc"));
-    assert_true(has_gc_profile("heap,heap=gc"));
-    assert_true(has_gc_profile("heap=gc,heap"));
+    assert_false(plan_has_gc_heap("heap"));
+    assert_false(plan_has_gc_heap("allocs,heap=gc"));
+    assert_true(plan_has_gc_heap("heap,heap=gc"));
+    assert_true(plan_has_gc_heap("heap=gc,heap"));
 }
 
 static void file_names_of_a_plan_are_unique(void **state)

@@ -43,7 +43,7 @@ static void assert_finding(const struct findings *findings, const char *rule, co
     if (!found)
         fail_msg("there is no finding of the rule %s", rule);
     assert_string_equal(found->text, text);
-    assert_string_equal(found->look ? found->look : "", look);
+    assert_string_equal(found->look_at ? found->look_at : "", look);
 }
 
 /* ---- two sides --------------------------------------------------------------------------------------- */
@@ -186,7 +186,7 @@ static void a_caller_of_small_functions_is_found(void **state)
     finish_comparison(&s);
     struct findings findings = findings_of_comparison(&s, "cpu");
     assert_non_null(find_finding(&findings, "against-cpu"));
-    assert_string_equal(find_finding(&findings, "against-cpu")->look, "main.serve");
+    assert_string_equal(find_finding(&findings, "against-cpu")->look_at, "main.serve");
     assert_null(find_finding(&findings, "against-alike"));
     findings_release(&findings);
     comparison_release(&s);
@@ -611,7 +611,7 @@ static void a_caller_that_differs_is_found(void **state)
         add_profile_of_host(&fleet, names[i], served_profile(i == 2));
     struct findings findings = findings_of_fleet(&fleet);
     assert_int_equal(count_outliers(&fleet), 1);
-    assert_string_equal(find_finding(&findings, "host-differs")->look, "main.serve");
+    assert_string_equal(find_finding(&findings, "host-differs")->look_at, "main.serve");
     findings_release(&findings);
     fleet_release(&fleet);
 }

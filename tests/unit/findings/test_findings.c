@@ -132,7 +132,7 @@ static void assert_finding(const struct findings *findings, const char *rule, co
     if (!found)
         fail_msg("there is no finding of the rule %s", rule);
     assert_string_equal(found->text, text);
-    assert_string_equal(found->look ? found->look : "", look);
+    assert_string_equal(found->look_at ? found->look_at : "", look);
 }
 
 /* ---- CPU --------------------------------------------------------------------------------------------- */
@@ -185,7 +185,7 @@ static void cpu_findings_begin_at_their_thresholds(void **state)
         if (!item)
             fail_msg("%s: not reported for %d samples", rows[i].rule, (int)rows[i].above);
         assert_true((item->rule->severity == FINDING_SUSPECT));
-        assert_string_equal(item->look ? item->look : "", rows[i].look);
+        assert_string_equal(item->look_at ? item->look_at : "", rows[i].look);
         assert_string_equal(item->file, default_subject.file);
         findings_release(&findings);
     }
@@ -688,12 +688,12 @@ static void hostile_names_are_printable_in_findings(void **state)
     assert_true(text_is_visible(findings.items[0].file));
     assert_true(text_is_visible(findings.items[0].host));
     assert_true(strlen(findings.items[0].text) < 800);
-    assert_null(findings.items[0].look); /* 20 kB are not worth a command */
+    assert_null(findings.items[0].look_at); /* 20 kB are not worth a command */
     findings_release(&findings);
     p = cpu_profile();
     add_cpu(p, "main.\xe2\x80\xae", 100);
     findings = findings_of(p, &s);
-    assert_null(findings.items[0].look);
+    assert_null(findings.items[0].look_at);
     findings_release(&findings);
     free(stack);
 }

@@ -257,26 +257,26 @@ static void the_data_that_left_is_reported(void **state)
         struct handoff_result result;
         const char *text;
     } rows[] = {
-        {{.left = HANDOFF_LEFT_NOTHING, .titled = true}, "nothing has left this workstation"},
-        {{.left = HANDOFF_LEFT_ISSUE}, "nothing has left this workstation but a neutral issue or note"},
-        {{.left = HANDOFF_LEFT_ISSUE, .titled = true},
+        {{.sent = HANDOFF_SENT_NOTHING, .titled = true}, "nothing has left this workstation"},
+        {{.sent = HANDOFF_SENT_ISSUE}, "nothing has left this workstation but a neutral issue or note"},
+        {{.sent = HANDOFF_SENT_ISSUE, .titled = true},
          "nothing has left this workstation but an issue with your title"},
-        {{.left = HANDOFF_LEFT_PART, .bytes = 2000, .bytes_sent = 1000},
+        {{.sent = HANDOFF_SENT_PART, .bytes = 2000, .bytes_sent = 1000},
          "at most 1.0 kB of 2.0 kB of the bundle, in plain text, left this workstation, and the tracker did "
          "not take it"},
-        {{.left = HANDOFF_LEFT_PART, .bytes = 2000, .bytes_sent = 2000, .encrypted = true},
+        {{.sent = HANDOFF_SENT_PART, .bytes = 2000, .bytes_sent = 2000, .encrypted = true},
          "the encrypted bundle (2.0 kB) left this workstation, and the tracker refused it"},
-        {{.left = HANDOFF_LEFT_FILE_UNKNOWN},
+        {{.sent = HANDOFF_SENT_FILE_UNKNOWN},
          "the tracker may have the bundle, in plain text, but does not have the summary"},
-        {{.left = HANDOFF_LEFT_FILE, .encrypted = true},
+        {{.sent = HANDOFF_SENT_FILE, .encrypted = true},
          "the tracker has the encrypted bundle but not the summary"},
-        {{.left = HANDOFF_LEFT_SUMMARY_UNKNOWN, .encrypted = true},
+        {{.sent = HANDOFF_SENT_SUMMARY_UNKNOWN, .encrypted = true},
          "the tracker has the encrypted bundle and may have the summary"},
-        {{.left = HANDOFF_LEFT_SUMMARY}, "the tracker has the bundle, in plain text, and the summary"},
+        {{.sent = HANDOFF_SENT_SUMMARY}, "the tracker has the bundle, in plain text, and the summary"},
     };
-    char text[HANDOFF_LEFT_TEXT];
+    char text[HANDOFF_SENT_TEXT];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        assert_string_equal(handoff_left_text(&rows[i].result, text, sizeof text), rows[i].text);
+        assert_string_equal(handoff_sent_text(&rows[i].result, text, sizeof text), rows[i].text);
 }
 
 /* ---- the attached file ------------------------------------------------------------------------------- */

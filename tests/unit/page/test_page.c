@@ -549,7 +549,7 @@ static void finish_page(struct page_writer *page)
 {
     struct err err = ERR_INIT;
     const struct page_sentence sentences[] = {
-        {.rule = "cpu-busy", .text = "it is <busy>", .file = "h/s/cpu.pb.gz", .look = "main.f"},
+        {.rule = "cpu-busy", .text = "it is <busy>", .file = "h/s/cpu.pb.gz", .look_at = "main.f"},
         {.rule = "other", .text = "&", .file = "not/there"}};
     struct page_bundle bundle = {.tool = "profgrab 0",
                                  .name = "<b>",

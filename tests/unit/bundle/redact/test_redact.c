@@ -815,14 +815,14 @@ static void learn_request_values(struct redact_words *words, const char *const *
     assert_ok(redact_words_init(words, &err), &err);
     for (size_t i = 0; i < n; i++)
         assert_ok(redact_words_learn(words, str_of(values[i]), true, &err), &err);
-    assert_ok(redact_words_link(words, &err), &err);
+    assert_ok(redact_words_prepare(words, &err), &err);
 }
 
 /* Redacts the repeated words of `in`: the strong ones, and with `weak` also the weak ones. */
 static void assert_applied_to(const struct redact_words *words, bool weak, const char *in,
                               const char *expected)
 {
-    const struct redact_repeats which = {.words = words, .weak = weak};
+    const struct redact_learned which = {.words = words, .weak = weak};
     struct buf b = BUF_INIT(4096);
     uint64_t n = 0;
     redact_words_apply(&which, str_of(in), &b, &n);
@@ -919,12 +919,12 @@ static void values_of_a_request_are_redacted_in_every_encoding(void **state)
     };
     struct redact_words words;
     learn_request_values(&words, learned, sizeof learned / sizeof *learned);
-    const struct redact_repeats all = {.words = &words, .weak = true};
+    const struct redact_learned all = {.words = &words, .weak = true};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buf b = BUF_INIT(4096);
         struct redact_tally tally = {{0}};
         redact_text(str_of(cases[i].in),
-                    &(struct redact_output){.out = &b, .tally = &tally, .repeats = &all});
+                    &(struct redact_output){.out = &b, .tally = &tally, .learned = &all});
         assert_string_equal(buf_str(&b), cases[i].out);
         assert_int_equal(redact_sum(&tally) > 0, strcmp(cases[i].in, cases[i].out) != 0);
         buf_release(&b);
