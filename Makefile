@@ -13,8 +13,8 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 
 # The folders of the program, the lowest first. tools/check-layers checks the includes between them.
-FOLDERS := base/data base http keys seal proto findings inventory gateway/config gateway/ssh gateway/openssh gateway fetch/body fetch discovery bundle/redact bundle pprof/symbolize pprof/graph pprof page handoff capture cli/term cli/args cli/input cli/pprof cli/hosts cli/bundle cli/capture cli/read cli
-PACKAGES := libssh2 libcurl openssl zlib libpcre2-8 yaml-0.1 jansson libarchive libedit libutf8proc
+FOLDERS := base/data base http httpd keys seal proto findings inventory gateway/config gateway/ssh gateway/openssh gateway fetch/body fetch discovery bundle/redact bundle pprof/symbolize pprof/graph pprof page handoff capture cli/term cli/args cli/input cli/http cli/pprof cli/hosts cli/bundle cli/capture cli/read cli
+PACKAGES := libssh2 libcurl openssl zlib libpcre2-8 yaml-0.1 jansson libarchive libedit libutf8proc libevent_core libevent_extra libevent_openssl
 
 # The built program does not contain the directory of the tree. gcov needs the real paths.
 reproducible := $(if $(filter coverage,$(SAN)),,-ffile-prefix-map='$(CURDIR)=.')
@@ -72,7 +72,7 @@ units := $(unit_sources:%.c=$(out)/%)
 # The thread sanitizer runs only tests with threads: the others would take minutes without a finding.
 # (test_bundle is left out because clang 14 wrongly reports a directory that is closed after an unnamed file.)
 ifeq ($(SAN),thread)
-units := $(filter $(addprefix %/test_,agent askpass barrier capture fd forward gateway gateway_steps gateway_unix graph gzip keyring \
+units := $(filter $(addprefix %/test_,agent askpass barrier capture fd forward gateway gateway_steps gateway_unix graph gzip httpd httpd_limits keyring \
     knownhosts mux login_queue profile_halves progress proc run_limits shared_inventory signals service_run buffered_socket),$(units))
 endif
 fuzzer_sources := $(wildcard tests/fuzz/fuzz_*.c)

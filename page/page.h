@@ -117,4 +117,7 @@ struct page_files {
 /* Writes the page of files, each of them a profile or a dump of goroutines. */
 int page_build_files(const struct page_files *files, const struct page_output *to, struct err *err);
 
+/* Returns the Content-Security-Policy of the page, for a server that sends it. */
+const char *page_policy(void);
+
 #endif

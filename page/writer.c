@@ -266,3 +266,8 @@ int page_writer_finish(struct page_writer *writer, const struct page_bundle *bun
     buf_release(&b);
     return rc;
 }
+
+const char *page_policy(void)
+{
+    return page_web.policy;
+}

@@ -33,7 +33,7 @@ enum completion_value completion_value(const struct option *o)
         {NULL, "FILE", VALUE_FILE},     {NULL, "PATH", VALUE_FILE},
         {NULL, "DIR", VALUE_FILE},      {"encrypt-to", NULL, VALUE_FILE},
     };
-    if (!o->argument)
+    if (!o->argument || o->type == OPTION_TEXT_OPTIONAL)
         return VALUE_NONE;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if ((!rows[i].option || strcmp(rows[i].option, o->name) == 0) &&

@@ -134,12 +134,12 @@ static void put_option(FILE *out, const char *dashes, const struct option *o, bo
     else if (o->letter)
         fprintf(out, "(-%c --%s)", o->letter, o->name);
     if (is_long)
-        fprintf(out, "%s%s%s[", dashes, o->name, o->argument ? "=" : "");
+        fprintf(out, "%s%s%s[", dashes, o->name, value != VALUE_NONE ? "=" : "");
     else
-        fprintf(out, "-%c%s[", o->letter, o->argument ? "+" : "");
+        fprintf(out, "-%c%s[", o->letter, value != VALUE_NONE ? "+" : "");
     put_quoted(out, o->help, "[]:");
     fputc(']', out);
-    if (o->argument) {
+    if (value != VALUE_NONE) {
         fputc(':', out);
         put_quoted(out, o->argument, ":");
         fputc(':', out);

@@ -37,8 +37,12 @@ static void print_option(const struct option *o)
     char left[64], letter[8] = "    ";
     if (o->letter)
         snprintf(letter, sizeof letter, "-%c, ", o->letter);
-    snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name, o->argument ? " " : "",
-             o->argument ? o->argument : "");
+    const char *argument = o->argument ? o->argument : "";
+    snprintf(left, sizeof left,
+             o->type == OPTION_TEXT_OPTIONAL ? "%s--%s[=%s]"
+             : *argument                     ? "%s--%s %s"
+                                             : "%s--%s%s",
+             letter, o->name, argument);
     print_row(left, HELP_COLUMN, o->help);
 }
 

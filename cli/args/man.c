@@ -95,8 +95,9 @@ static void put_options_of(FILE *out, const struct option *table)
         fputc(' ', out);
         put_text(out, name);
         if (o->argument) {
-            fputs(" Ar", out);
+            fputs(o->type == OPTION_TEXT_OPTIONAL ? " Oo Ns = Ns Ar" : " Ar", out);
             put_argument(out, o->argument);
+            fputs(o->type == OPTION_TEXT_OPTIONAL ? " Oc" : "", out);
         }
         fputc('\n', out);
         put_paragraph(out, o->help);

@@ -57,6 +57,7 @@ static int set_value(const struct parser *p, const struct option *o, const char 
         *(const char **)member = value;
         return 0;
     case OPTION_TEXT:
+    case OPTION_TEXT_OPTIONAL:
         *(const char **)member = value;
         return 0;
     case OPTION_LIST:
@@ -78,6 +79,8 @@ static int read_value(struct parser *p, const struct option *o, const char *valu
 {
     if (o->type == OPTION_FLAG && value)
         return err_set(err, ERR_USAGE, "--%s takes no value", o->name);
+    if (o->type == OPTION_TEXT_OPTIONAL && !value)
+        value = "";
     if (o->type != OPTION_FLAG && !value) {
         if (p->next >= p->arguments.n)
             return err_set(err, ERR_USAGE, "--%s needs a value: %s", o->name, o->argument);

@@ -10,8 +10,10 @@
 #include "base/base.h"
 
 enum option_type {
-    OPTION_FLAG,      /* bool */
-    OPTION_TEXT,      /* const char *, points into argv; if repeated, the last value counts */
+    OPTION_FLAG,          /* bool */
+    OPTION_TEXT,          /* const char *, points into argv; if repeated, the last value counts */
+    OPTION_TEXT_OPTIONAL, /* as OPTION_TEXT, but the value stands only after `=`; without it, the value is ""
+                           */
     OPTION_TEXT_ONCE, /* as OPTION_TEXT, but an error if repeated, because the user may mean either value */
     OPTION_LIST,      /* struct strlist, entries between commas, repeatable */
     OPTION_NUMBER,    /* unsigned, at least 1, at most `max` */

@@ -7,6 +7,7 @@
 
 #include "bundle/bundle.h"
 #include "cli/args/command.h"
+#include "cli/http/serve.h"
 #include "page/page.h"
 #include "cli/term/exit.h"
 #include "cli/pprof/pprof.h"
@@ -24,11 +25,15 @@ struct view_options {
     struct strlist identities;
     const char *passphrase_file;
     bool no_browser;
+    const char *http; /* the address to serve the page at; NULL: the page is a file */
 };
 
 static const struct option options[] = {
-    {"no-browser", 0, OPTION_FLAG, NULL, "only write the page and print its path",
+    {"no-browser", 0, OPTION_FLAG, NULL, "open no browser: only print the path or the address of the page",
      offsetof(struct view_options, no_browser), 0},
+    {"http", 0, OPTION_TEXT_OPTIONAL, "HOST:PORT",
+     "serve the page over HTTP until Ctrl-C; without HOST:PORT at localhost, on a free port",
+     offsetof(struct view_options, http), 0},
     {"identity", 'i', OPTION_LIST, "FILE",
      "an age identity or SSH private key that decrypts the bundle (default: the usual keys of ~/.ssh)",
      offsetof(struct view_options, identities), 0},
@@ -213,6 +218,51 @@ static int show_page(const struct view_options *o, const char *path, struct err 
     return err_hint(err, "set $BROWSER to a browser, or open %s yourself", path);
 }
 
+/* ---- over HTTP ------------------------------------------------------------------------------------------
+ */
+
+/* The page that is served. Its hash is its tag. */
+struct served_page {
+    int fd;
+    struct sha256_file content;
+};
+
+static void answer_page(struct httpd_request *request, void *ctx)
+{
+    const struct served_page *page = ctx;
+    const struct httpd_answer answer = {.status = 200,
+                                        .type = "text/html; charset=utf-8",
+                                        .policy = page_policy(),
+                                        .etag = page->content.hex,
+                                        .compress = true};
+    int fd = fcntl(page->fd, F_DUPFD_CLOEXEC, 3);
+    if (fd < 0)
+        httpd_answer_text(request, 500, "no descriptor is left\n");
+    else
+        httpd_answer_file(request, &answer, fd, page->content.bytes);
+}
+
+static int open_browser(const char *file, struct err *err)
+{
+    struct pprof_session no_wait = {.cancel_fd = -1};
+    return pprof_open_viewer("", file, &no_wait, err);
+}
+
+static int serve_page(const struct view_options *o, int fd, struct err *err)
+{
+    static const struct httpd_route routes[] = {{"/", HTTPD_GET, answer_page, 0}, {NULL, 0, NULL, 0}};
+    struct served_page page = {.fd = fd};
+    if (sha256_file(fd, 0, signals_cancel_fd(), &page.content, err) < 0)
+        return -1;
+    const struct serve_options serve = {.address = o->http,
+                                        .title = "profgrab view",
+                                        .path = "/",
+                                        .routes = routes,
+                                        .ctx = &page,
+                                        .open_browser = o->no_browser ? NULL : open_browser};
+    return serve_pages(&serve, err);
+}
+
 /* Returns whether a word names an encrypted bundle, or a member of one. */
 static bool has_encrypted_bundle(const struct strlist *words)
 {
@@ -235,8 +285,17 @@ static int view_files(const struct view_options *o, const struct strlist *words,
     int fd = create_page(decrypted, &path, err);
     if (fd < 0)
         return -1;
+    /* A page that is served needs no name. */
+    if (o->http)
+        unlink(path);
     int rc = write_page(o, words, fd, path, err);
+    if (rc == 0 && o->http)
+        rc = serve_page(o, fd, err);
     fd_close(&fd);
+    if (o->http) {
+        free(path);
+        return rc;
+    }
     if (rc == 0 && decrypted)
         message_print("the page is in plain text: `rm %s` when you have seen it", path);
     if (rc < 0)
@@ -260,7 +319,11 @@ static int run_view(int argc, char **argv, struct err *err)
         rc = view_files(&o, &words, err);
     strlist_release(&o.identities);
     strlist_release(&words);
-    return rc < 0 ? exit_status_of(err) : EXIT_OK;
+    int code = rc < 0 ? exit_status_of(err) : EXIT_OK;
+    /* A signal is the normal end of a server, not an error. */
+    if (o.http && rc < 0 && err->kind == ERR_CANCELLED)
+        *err = (struct err)ERR_INIT;
+    return code;
 }
 
 const struct command command_view = {
@@ -273,7 +336,10 @@ const struct command command_view = {
         "all its profiles and dumps. The page is one file that loads nothing else, under $XDG_RUNTIME_DIR,\n"
         "$TMPDIR or /tmp; only you can read it. The page of an encrypted bundle is in plain text, under\n"
         "/dev/shm if possible. The page stays until you remove it or the system clears that directory. The\n"
-        "browser is $BROWSER, else an installed one.",
+        "browser is $BROWSER, else an installed one.\n\n"
+        "With --http the page is no file: profgrab serves it until Ctrl-C, for example to a browser at the\n"
+        "other end of `ssh -L 9000:localhost:8080`. The printed address has a token; a browser without the\n"
+        "token gets a page that asks for it.",
     .options = options,
     .words = ARGUMENTS_PROFILES_AND_DUMPS,
     .run = run_view,

@@ -12,7 +12,7 @@
 
 struct options {
     bool quiet, json;
-    const char *output;
+    const char *output, *http;
     struct strlist hosts;
     unsigned port, retries;
     int64_t timeout;
@@ -26,6 +26,7 @@ static const struct option table[] = {
     {"port", 'p', OPTION_NUMBER, "N", "h", offsetof(struct options, port), 65535},
     {"timeout", 0, OPTION_DURATION, "TIME", "h", offsetof(struct options, timeout), 0},
     {"retries", 0, OPTION_COUNT, "N", "h", offsetof(struct options, retries), 3},
+    {"http", 0, OPTION_TEXT_OPTIONAL, "HOST:PORT", "h", offsetof(struct options, http), 0},
     OPTIONS_END,
 };
 
@@ -61,6 +62,8 @@ static void assert_parsed_as(const char *line, const char *expected)
         buf_addf(&b, "%s%s", i ? "," : "", o.hosts.items[i]);
     if (o.retries != 9) /* the default */
         buf_addf(&b, " r=%u", o.retries);
+    if (o.http)
+        buf_addf(&b, " w=%s", o.http);
     buf_adds(&b, " |");
     for (size_t i = 0; i < rest.n; i++)
         buf_addf(&b, " %s", rest.items[i]);
@@ -94,6 +97,8 @@ static void each_type_of_option_is_parsed(void **state)
     assert_parsed_as("--port 65535", "o=- p=65535 t=0 H= |");
     assert_parsed_as("--retries 0", "o=- p=7 t=0 H= r=0 |");
     assert_parsed_as("--retries 3", "o=- p=7 t=0 H= r=3 |");
+    assert_parsed_as("--http x", "o=- p=7 t=0 H= w= | x");
+    assert_parsed_as("--http=:80 x", "o=- p=7 t=0 H= w=:80 | x");
 }
 
 static void short_options_are_parsed(void **state)

@@ -1,0 +1,234 @@
+#include "httpd/access.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include <openssl/crypto.h>
+#include <openssl/rand.h>
+
+#include "base/banned.h"
+
+/* The form of the token page has only the token. */
+#define FORM_MAX 4096
+
+int access_begin(struct httpd *server, struct err *err)
+{
+    unsigned char random[HTTPD_COOKIE_BYTES + 4];
+    if (RAND_bytes(random, sizeof random) != 1)
+        return err_set(err, ERR_FAILED, "OpenSSL has no random numbers");
+    snprintf(server->cookie_name, sizeof server->cookie_name, "visitor-%02x%02x%02x%02x", random[0],
+             random[1], random[2], random[3]);
+    char *at = server->cookie_value;
+    for (size_t i = 4; i < sizeof random && at + 3 < server->cookie_value + sizeof server->cookie_value;
+         i++, at += 2)
+        snprintf(at, 3, "%02x", random[i]);
+    return 0;
+}
+
+/* ---- Host and Origin ----------------------------------------------------------------------------------- */
+
+/* Copies the name of HOST or HOST:PORT without brackets and without a full stop at its end. */
+static bool copy_name(const char *host, char *ret, size_t cap)
+{
+    bool bracketed = *host == '[';
+    const char *start = host + bracketed, *end = bracketed ? strchr(start, ']') : start + strcspn(start, ":");
+    if (!end || end == start || (size_t)(end - start) >= cap)
+        return false;
+    const char *rest = end + bracketed;
+    if (*rest == ':' && strspn(rest + 1, "0123456789") == strlen(rest + 1))
+        rest += strlen(rest);
+    if (*rest)
+        return false;
+    if (!bracketed && end - start > 1 && end[-1] == '.')
+        end--;
+    memcpy(ret, start, (size_t)(end - start));
+    ret[end - start] = '\0';
+    return true;
+}
+
+static bool is_address(const char *name)
+{
+    unsigned char unused[16];
+    return inet_pton(AF_INET, name, unused) == 1 || inet_pton(AF_INET6, name, unused) == 1;
+}
+
+static bool is_loopback_name(const char *name)
+{
+    static const char suffix[] = ".localhost";
+    size_t n = strlen(name), n_suffix = sizeof suffix - 1;
+    return strcasecmp(name, "localhost") == 0 || address_is_loopback(name) ||
+           (n > n_suffix && strcasecmp(name + n - n_suffix, suffix) == 0);
+}
+
+bool access_host_is_ours(const struct httpd *server, const char *host)
+{
+    char name[256];
+    if (!host || !copy_name(host, name, sizeof name))
+        return false;
+    if (is_loopback_name(name) || (server->options.accepts_addresses && is_address(name)))
+        return true;
+    for (size_t i = 0; i < server->host_names.n; i++)
+        if (strcasecmp(server->host_names.items[i], name) == 0)
+            return true;
+    return false;
+}
+
+bool access_origin_is_ours(const struct httpd *server, const char *origin, const char *host)
+{
+    const char *scheme = server->tls ? "https://" : "http://";
+    size_t n = strlen(scheme);
+    return !origin || (host && strncasecmp(origin, scheme, n) == 0 && strcasecmp(origin + n, host) == 0);
+}
+
+/* ---- the token ----------------------------------------------------------------------------------------- */
+
+/* Compares in a time that does not depend on the bytes. */
+static bool equals_secret(struct str given, const char *secret)
+{
+    size_t n = strlen(secret);
+    return given.n == n && CRYPTO_memcmp(given.p, secret, n) == 0;
+}
+
+static bool has_cookie(const struct httpd_request *r)
+{
+    const char *p = httpd_header(r, "Cookie");
+    size_t n_name = strlen(r->server->cookie_name);
+    while (p && *p) {
+        p += strspn(p, "; ");
+        size_t n = strcspn(p, ";");
+        if (n > n_name && p[n_name] == '=' && memcmp(p, r->server->cookie_name, n_name) == 0 &&
+            equals_secret((struct str){p + n_name + 1, n - n_name - 1}, r->server->cookie_value))
+            return true;
+        p += n;
+    }
+    return false;
+}
+
+static bool has_bearer_token(const struct httpd_request *r)
+{
+    static const char scheme[] = "Bearer ";
+    const char *p = httpd_header(r, "Authorization");
+    return p && strncasecmp(p, scheme, sizeof scheme - 1) == 0 &&
+           equals_secret(str_of(p + sizeof scheme - 1), r->server->token);
+}
+
+static bool has_form_token(struct httpd_request *r)
+{
+    static const char name[] = "token=";
+    struct str body = r->method == HTTPD_POST ? httpd_body(r) : STR("");
+    char value[FORM_MAX + 1];
+    if (!str_begins(body, name) || body.n > FORM_MAX)
+        return false;
+    ptrdiff_t n = request_decode(body.p + sizeof name - 1, body.n - (sizeof name - 1), true, value);
+    return n >= 0 && equals_secret(str_trim((struct str){value, (size_t)n}), r->server->token);
+}
+
+static void add_escaped(struct buf *to, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '<')
+            buf_adds(to, "&lt;");
+        else if (*text == '&')
+            buf_adds(to, "&amp;");
+        else if (*text == '"')
+            buf_adds(to, "&quot;");
+        else
+            buf_addc(to, *text);
+    }
+}
+
+static void answer_page(struct httpd_request *r, int status, const struct buf *page)
+{
+    httpd_answer_bytes(r,
+                       &(struct httpd_answer){.status = status,
+                                              .type = "text/html; charset=utf-8",
+                                              .policy =
+                                                  "default-src 'none'; base-uri 'none'; form-action 'self'; "
+                                                  "frame-ancestors 'none'"},
+                       page->data, page->len);
+}
+
+/* Adds the address of the request without the token. A path such as //example.org would lead to another
+ * server. */
+static void add_address_without_token(struct buf *to, const struct httpd_request *r)
+{
+    const char *path = evhttp_uri_get_path(evhttp_request_get_evhttp_uri(r->ev)), *query = r->query_string;
+    buf_adds(to, path && path[0] == '/' && path[1] != '/' && path[1] != '\\' ? path : "/");
+    for (char before = '?'; *query;) {
+        size_t n = strcspn(query, "&");
+        if (n > 0 && strncmp(query, "token=", 6) != 0) {
+            buf_addc(to, before);
+            buf_add(to, query, n);
+            before = '&';
+        }
+        query += n + (query[n] == '&');
+    }
+}
+
+/* Sets the cookie, and leads the visitor to the same address without the token. A page leads there, because a
+ * browser would not send a cookie with SameSite=Strict after a redirect (303) whose first address another
+ * site or a file has given. */
+static void send_cookie(struct httpd_request *r)
+{
+    struct buf to = BUF_INIT(65536), page = BUF_INIT(1 << 19);
+    char cookie[200];
+    add_address_without_token(&to, r);
+    snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict%s", r->server->cookie_name,
+             r->server->cookie_value, r->server->tls ? "; Secure" : "");
+    evhttp_add_header(evhttp_request_get_output_headers(r->ev), "Set-Cookie", cookie);
+    buf_adds(&page, "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>");
+    add_escaped(&page, r->server->title);
+    buf_adds(&page, "</title>\n<meta http-equiv=\"refresh\" content=\"0; url=");
+    add_escaped(&page, buf_str(&to));
+    buf_adds(&page, "\">\n<p><a href=\"");
+    add_escaped(&page, buf_str(&to));
+    buf_adds(&page, "\">Continue</a></p>\n");
+    answer_page(r, 200, &page);
+    buf_release(&page);
+    buf_release(&to);
+}
+
+static void ask_for_token(struct httpd_request *r, bool was_wrong)
+{
+    struct buf page = BUF_INIT(8192);
+    buf_adds(&page, "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\">"
+                    "<meta name=\"viewport\" content=\"width=device-width\"><title>");
+    add_escaped(&page, r->server->title);
+    buf_adds(&page, "</title>\n<h1>");
+    add_escaped(&page, r->server->title);
+    buf_adds(&page, "</h1>\n");
+    if (was_wrong)
+        buf_adds(&page, "<p role=\"alert\">This is not the token.</p>\n");
+    buf_adds(
+        &page,
+        "<p>The program that serves this page printed an address with a token. Open that address, or enter "
+        "the token.</p>\n<form method=\"post\"><label>Token <input name=\"token\" type=\"password\" "
+        "autofocus "
+        "autocomplete=\"off\"></label> <button>Open</button></form>\n");
+    httpd_answer_bytes(r,
+                       &(struct httpd_answer){.status = 403,
+                                              .type = "text/html; charset=utf-8",
+                                              .policy =
+                                                  "default-src 'none'; base-uri 'none'; form-action 'self'; "
+                                                  "frame-ancestors 'none'"},
+                       page.data, page.len);
+    buf_release(&page);
+}
+
+bool access_is_visitor(struct httpd_request *r)
+{
+    if (!r->server->token)
+        return true;
+    const char *given = httpd_parameter(r, "token");
+    if ((given && equals_secret(str_of(given), r->server->token)) || has_form_token(r)) {
+        send_cookie(r);
+        return false;
+    }
+    if (has_cookie(r) || has_bearer_token(r))
+        return true;
+    ask_for_token(r, given || r->method == HTTPD_POST);
+    return false;
+}
