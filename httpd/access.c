@@ -11,9 +11,6 @@
 
 #include "base/banned.h"
 
-/* The form of the token page has only the token. */
-#define FORM_MAX 4096
-
 int access_begin(struct httpd *server, struct err *err)
 {
     unsigned char random[HTTPD_COOKIE_BYTES + 4];
@@ -22,8 +19,7 @@ int access_begin(struct httpd *server, struct err *err)
     snprintf(server->cookie_name, sizeof server->cookie_name, "visitor-%02x%02x%02x%02x", random[0],
              random[1], random[2], random[3]);
     char *at = server->cookie_value;
-    for (size_t i = 4; i < sizeof random && at + 3 < server->cookie_value + sizeof server->cookie_value;
-         i++, at += 2)
+    for (size_t i = 4; i < sizeof random; i++, at += 2)
         snprintf(at, 3, "%02x", random[i]);
     return 0;
 }
@@ -119,8 +115,8 @@ static bool has_form_token(struct httpd_request *r)
 {
     static const char name[] = "token=";
     struct str body = r->method == HTTPD_POST ? httpd_body(r) : STR("");
-    char value[FORM_MAX + 1];
-    if (!str_begins(body, name) || body.n > FORM_MAX)
+    char value[HTTPD_FORM_MAX + 1];
+    if (!str_begins(body, name) || body.n > HTTPD_FORM_MAX)
         return false;
     ptrdiff_t n = request_decode(body.p + sizeof name - 1, body.n - (sizeof name - 1), true, value);
     return n >= 0 && equals_secret(str_trim((struct str){value, (size_t)n}), r->server->token);
@@ -151,6 +147,15 @@ static void answer_page(struct httpd_request *r, int status, const struct buf *p
                        page->data, page->len);
 }
 
+/* Returns whether n bytes of a query are the parameter `token`. */
+static bool is_token_parameter(const char *p, size_t n)
+{
+    const char *equals = memchr(p, '=', n);
+    char name[64];
+    size_t n_name = equals ? (size_t)(equals - p) : n;
+    return n_name < sizeof name && request_decode(p, n_name, true, name) >= 0 && strcmp(name, "token") == 0;
+}
+
 /* Adds the address of the request without the token. A path such as //example.org would lead to another
  * server. */
 static void add_address_without_token(struct buf *to, const struct httpd_request *r)
@@ -159,7 +164,7 @@ static void add_address_without_token(struct buf *to, const struct httpd_request
     buf_adds(to, path && path[0] == '/' && path[1] != '/' && path[1] != '\\' ? path : "/");
     for (char before = '?'; *query;) {
         size_t n = strcspn(query, "&");
-        if (n > 0 && strncmp(query, "token=", 6) != 0) {
+        if (n > 0 && !is_token_parameter(query, n)) {
             buf_addc(to, before);
             buf_add(to, query, n);
             before = '&';

@@ -6,7 +6,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "httpd/access.h"
+#include <event2/http.h>
+#include <event2/http_struct.h>
+
 #include "httpd/body.h"
 #include "httpd/range.h"
 #include "httpd/request.h"
@@ -52,7 +54,7 @@ static void set_common_headers(struct httpd_request *r, const struct httpd_answe
         set_header(r, "Content-Type", a->type);
     set_header(r, "Content-Security-Policy", a->policy ? a->policy : closed_policy);
     set_header(r, "X-Content-Type-Options", "nosniff");
-    set_header(r, "Referrer-Policy", "no-referrer");
+    set_header(r, "Referrer-Policy", "same-origin");
     set_header(r, "Cross-Origin-Resource-Policy", "same-origin");
     set_header(r, "Cross-Origin-Opener-Policy", "same-origin");
     set_header(r, "Cache-Control", a->etag ? "private, no-cache" : "no-store");
@@ -60,7 +62,7 @@ static void set_common_headers(struct httpd_request *r, const struct httpd_answe
         set_download(r, a->download);
     if (a->compress)
         set_header(r, "Vary", "Accept-Encoding");
-    if (r->server->stopping)
+    if (r->server->stopping || r->connection->ends)
         set_header(r, "Connection", "close");
 }
 
@@ -150,13 +152,18 @@ static void send_headers(struct httpd_request *r, int status, struct body_source
 static void send_file(struct httpd_request *r, int status, struct body_source *s)
 {
     struct evbuffer *body = evbuffer_new();
-    if (!body || evbuffer_set_flags(body, EVBUFFER_FLAG_DRAINS_TO_FD) < 0 ||
-        evbuffer_add_file(body, s->fd, (ev_off_t)s->at, (ev_off_t)s->n) < 0) {
-        release_source(s);
-        evhttp_connection_free(evhttp_request_get_connection(r->ev));
-    } else {
+    struct evbuffer_file_segment *segment =
+        evbuffer_file_segment_new(s->fd, (ev_off_t)s->at, (ev_off_t)s->n, EVBUF_FS_CLOSE_ON_FREE);
+    if (segment)
+        s->fd = -1; /* the segment owns it */
+    if (body && segment && evbuffer_set_flags(body, EVBUFFER_FLAG_DRAINS_TO_FD) == 0 &&
+        evbuffer_add_file_segment(body, segment, 0, (ev_off_t)s->n) == 0)
         evhttp_send_reply(r->ev, status, NULL, body);
-    }
+    else
+        evhttp_connection_free(evhttp_request_get_connection(r->ev));
+    release_source(s);
+    if (segment)
+        evbuffer_file_segment_free(segment);
     if (body)
         evbuffer_free(body);
 }
@@ -234,8 +241,11 @@ static void answer(struct httpd_request *r, const struct httpd_answer *a, struct
     r->answered = true;
     evhttp_request_set_on_complete_cb(r->ev, done, r);
     set_common_headers(r, a);
-    bool has_range = status == 200 && httpd_header(r, "Range") && r->method == HTTPD_GET;
-    s->gzip = a->compress && status == 200 && !has_range && s->n >= COMPRESS_MIN && accepts_gzip(r);
+    bool is_get = evhttp_request_get_command(r->ev) == EVHTTP_REQ_GET;
+    bool has_range = status == 200 && is_get && httpd_header(r, "Range");
+    /* Before HTTP/1.1 nothing tells the end of a body without a length. */
+    s->gzip = a->compress && status == 200 && !has_range && s->n >= COMPRESS_MIN && r->ev->major == 1 &&
+              r->ev->minor >= 1 && accepts_gzip(r);
     if (status == 200 && r->method == HTTPD_GET) {
         set_header(r, "Accept-Ranges", "bytes");
         if (a->etag && set_tag(r, a->etag, s->gzip)) {
@@ -253,6 +263,7 @@ static void answer(struct httpd_request *r, const struct httpd_answer *a, struct
 void httpd_answer_bytes(struct httpd_request *request, const struct httpd_answer *a, const void *p, size_t n)
 {
     struct body_source s = {.fd = -1, .data = malloc(n + 1), .n = n};
+    request_stop_waiting(request);
     if (!s.data) {
         evhttp_connection_free(request->connection->evcon);
         return;
@@ -276,10 +287,4 @@ void httpd_answer_text(struct httpd_request *request, int status, const char *fm
     va_end(args);
     httpd_answer_bytes(request, &(struct httpd_answer){.status = status, .type = "text/plain; charset=utf-8"},
                        text, strlen(text));
-}
-
-void httpd_redirect(struct httpd_request *request, int status, const char *location)
-{
-    set_header(request, "Location", location);
-    httpd_answer_text(request, status, "see %s\n", location);
 }

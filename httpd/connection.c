@@ -1,6 +1,7 @@
 #include "httpd/connection.h"
 
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -13,27 +14,26 @@
 
 /* ---- accepting ----------------------------------------------------------------------------------------- */
 
-/* Creates the bufferevent of a connection that evhttp accepts, and notes it for adopt_new. */
+/* Creates the bufferevent of a connection that evhttp accepts, and notes it for adopt_new. If OpenSSL has no
+ * memory, the connection gets none of TLS, and adopt closes it. */
 static struct bufferevent *create_bufferevent(struct event_base *base, void *ctx)
 {
     struct httpd *server = ctx;
     struct connection *c = calloc(1, sizeof *c);
     SSL *tls = c && server->tls ? SSL_new(server->tls) : NULL;
-    if (!c || (server->tls && !tls)) {
-        free(c);
+    if (!c)
         return NULL;
-    }
     c->server = server;
-    c->bev =
-        tls ? bufferevent_openssl_socket_new(base, -1, tls, BUFFEREVENT_SSL_ACCEPTING, BEV_OPT_CLOSE_ON_FREE)
-            : bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
+    c->ends = server->tls && !tls;
+    c->bev = tls ? bufferevent_openssl_socket_new(base, -1, tls, BUFFEREVENT_SSL_ACCEPTING,
+                                                  BEV_OPT_CLOSE_ON_FREE) /* frees tls if it fails */
+                 : bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
     if (!c->bev) {
-        SSL_free(tls);
         free(c);
         return NULL;
     }
     TAILQ_INSERT_TAIL(&server->new_connections, c, next);
-    event_active(server->accepted, 0, 0);
+    event_active(server->adopt, 0, 0);
     return c->bev;
 }
 
@@ -63,6 +63,9 @@ static void on_close(struct evhttp_connection *evcon, void *ctx)
 {
     struct connection *c = ctx;
     (void)evcon;
+    /* A read that ends the connection reports its bytes to on_input after this. */
+    if (c->input_cb)
+        evbuffer_remove_cb_entry(bufferevent_get_input(c->bev), c->input_cb);
     TAILQ_REMOVE(&c->server->connections, c, next);
     c->server->n_connections--;
     if (c->closed)
@@ -86,7 +89,7 @@ static bool close_longest_idle(struct httpd *server)
 {
     struct connection *c, *oldest = NULL;
     TAILQ_FOREACH(c, &server->connections, next)
-    if (c->state == CONNECTION_IDLE && (!oldest || c->deadline < oldest->deadline))
+    if (c->state == CONNECTION_IDLE && (!oldest || c->began < oldest->began))
         oldest = c;
     if (oldest)
         evhttp_connection_free(oldest->evcon);
@@ -97,20 +100,26 @@ static bool close_longest_idle(struct httpd *server)
 static void adopt(struct httpd *server, struct connection *c)
 {
     const struct httpd_limits *limits = &server->options.limits;
+    const struct timeval stall = {.tv_sec = limits->stall_ms / 1000,
+                                  .tv_usec = limits->stall_ms % 1000 * 1000};
     void *evcon = NULL;
     bufferevent_getcb(c->bev, NULL, NULL, NULL, &evcon);
+    if (!evcon) { /* evhttp had no memory, and has freed the connection */
+        free(c);
+        return;
+    }
     c->evcon = evcon;
-    c->state = CONNECTION_HEADERS;
-    c->line_is_empty = false;
+    c->state = CONNECTION_IDLE;
     c->began = clock_now();
     c->deadline = c->began + limits->header_ms;
     get_client(bufferevent_getfd(c->bev), c->client);
-    size_t n_of_client = count_of_client(server, c->client);
-    bool refused = server->stopping || n_of_client >= limits->per_client ||
+    bool refused = c->ends || server->stopping || count_of_client(server, c->client) >= limits->per_client ||
                    (server->n_connections >= limits->connections && !close_longest_idle(server));
     TAILQ_INSERT_TAIL(&server->connections, c, next);
     server->n_connections++;
     evhttp_connection_set_closecb(c->evcon, on_close, c);
+    /* Only for writing: the deadlines of reading are on_tick's. */
+    bufferevent_set_timeouts(c->bev, NULL, &stall);
     c->input_cb = evbuffer_add_cb(bufferevent_get_input(c->bev), on_input, c);
     if (refused || !c->input_cb)
         evhttp_connection_free(c->evcon);
@@ -135,6 +144,7 @@ static void adopt_new(evutil_socket_t fd, short what, void *ctx)
 static bool ends_headers(struct connection *c, const char *p, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
+        c->has_nul = c->has_nul || p[i] == '\0';
         if (p[i] == '\n' && c->line_is_empty)
             return true;
         if (p[i] != '\r')
@@ -143,10 +153,27 @@ static bool ends_headers(struct connection *c, const char *p, size_t n)
     return false;
 }
 
+/* Reads the last n bytes of the input as a part of a request's headers. */
+static void scan_headers(struct connection *c, struct evbuffer *input, size_t n)
+{
+    enum { PIECES = 64 };
+    struct evbuffer_ptr at;
+    struct evbuffer_iovec pieces[PIECES];
+    if (evbuffer_ptr_set(input, &at, evbuffer_get_length(input) - n, EVBUFFER_PTR_SET) < 0)
+        return;
+    int n_pieces = evbuffer_peek(input, -1, &at, pieces, PIECES);
+    for (int i = 0; i < n_pieces && i < PIECES; i++)
+        if (ends_headers(c, pieces[i].iov_base, pieces[i].iov_len)) {
+            c->state = CONNECTION_BODY;
+            c->deadline = c->began + c->server->options.limits.request_ms;
+            return;
+        }
+}
+
 static void begin_headers(struct connection *c)
 {
     c->state = CONNECTION_HEADERS;
-    c->line_is_empty = false;
+    c->line_is_empty = c->has_nul = false;
     c->began = clock_now();
     c->deadline = c->began + c->server->options.limits.header_ms;
 }
@@ -157,21 +184,16 @@ static void on_input(struct evbuffer *input, const struct evbuffer_cb_info *info
     struct connection *c = ctx;
     if (info->n_added == 0)
         return;
+    /* evhttp does not limit what arrives during an answer, and the length of a line within a body. */
+    if (evbuffer_get_length(input) > c->server->max_input) {
+        bufferevent_disable(c->bev, EV_READ);
+        c->deadline = 0;
+        return;
+    }
     if (c->state == CONNECTION_IDLE)
         begin_headers(c);
-    if (c->state != CONNECTION_HEADERS)
-        return;
-    struct evbuffer_ptr at;
-    struct evbuffer_iovec pieces[16];
-    if (evbuffer_ptr_set(input, &at, evbuffer_get_length(input) - info->n_added, EVBUFFER_PTR_SET) < 0)
-        return;
-    int n = evbuffer_peek(input, -1, &at, pieces, (int)(sizeof pieces / sizeof *pieces));
-    for (int i = 0; i < n && i < (int)(sizeof pieces / sizeof *pieces); i++)
-        if (ends_headers(c, pieces[i].iov_base, pieces[i].iov_len)) {
-            c->state = CONNECTION_BODY;
-            c->deadline = c->began + c->server->options.limits.request_ms;
-            return;
-        }
+    if (c->state == CONNECTION_HEADERS)
+        scan_headers(c, input, info->n_added);
 }
 
 struct connection *connection_of(struct httpd *server, struct evhttp_request *request)
@@ -195,12 +217,22 @@ void connection_begin_answer(struct connection *c, void (*closed)(void *ctx), vo
 
 void connection_end_answer(struct connection *c)
 {
+    struct evbuffer *input = bufferevent_get_input(c->bev);
+    size_t n = evbuffer_get_length(input);
     c->closed = NULL;
     c->state = CONNECTION_IDLE;
-    c->deadline = clock_now() + c->server->options.limits.idle_ms;
-    /* The next request may have arrived with this one. */
-    if (evbuffer_get_length(bufferevent_get_input(c->bev)) > 0)
-        begin_headers(c);
+    c->began = clock_now();
+    c->deadline = c->ends || c->server->stopping ? 0 : c->began + c->server->options.limits.idle_ms;
+    if (n == 0 || c->deadline == 0)
+        return;
+    /* The next request has arrived with this one, or a part of it. */
+    begin_headers(c);
+    scan_headers(c, input, n);
+}
+
+void connection_end_after_answer(struct connection *c)
+{
+    c->ends = true;
 }
 
 void connections_close_idle(struct httpd *server)
@@ -215,6 +247,13 @@ void connections_close_idle(struct httpd *server)
 
 /* ---- deadlines ----------------------------------------------------------------------------------------- */
 
+/* Returns whether the client has closed its end. Input may still be unread. */
+static bool client_has_left(const struct connection *c)
+{
+    struct pollfd p = {.fd = bufferevent_getfd(c->bev), .events = POLLRDHUP};
+    return poll(&p, 1, 0) > 0;
+}
+
 static void on_tick(evutil_socket_t fd, short what, void *ctx)
 {
     struct httpd *server = ctx;
@@ -224,21 +263,14 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
     struct connection *c = TAILQ_FIRST(&server->connections), *next;
     for (; c; c = next) {
         next = TAILQ_NEXT(c, next);
-        if (now >= c->deadline)
+        if (now >= c->deadline || (c->ends_with_client && client_has_left(c)))
             evhttp_connection_free(c->evcon);
     }
     if (server->stopping && now >= server->drain_until)
         event_base_loopbreak(server->base);
-}
-
-static void open_again(evutil_socket_t fd, short what, void *ctx)
-{
-    struct httpd *server = ctx;
-    (void)fd;
-    (void)what;
+    /* Listeners pause after accept(2) has failed, because it would fail again at once. */
     for (size_t i = 0; i < server->n_listeners; i++)
-        if (server->listeners[i])
-            evconnlistener_enable(server->listeners[i]);
+        evconnlistener_enable(evhttp_bound_socket_get_listener(server->listeners[i]));
 }
 
 int connections_begin(struct httpd *server, struct err *err)
@@ -246,10 +278,9 @@ int connections_begin(struct httpd *server, struct err *err)
     const struct timeval tick = {.tv_usec = TICK_MS * 1000};
     TAILQ_INIT(&server->connections);
     TAILQ_INIT(&server->new_connections);
-    server->accepted = event_new(server->base, -1, 0, adopt_new, server);
+    server->adopt = event_new(server->base, -1, 0, adopt_new, server);
     server->tick = event_new(server->base, -1, EV_PERSIST, on_tick, server);
-    server->reopen = event_new(server->base, -1, 0, open_again, server);
-    if (!server->accepted || !server->tick || !server->reopen || event_add(server->tick, &tick) < 0)
+    if (!server->adopt || !server->tick || event_add(server->tick, &tick) < 0)
         return err_nomem(err);
     evhttp_set_bevcb(server->http, create_bufferevent, server);
     return 0;
@@ -258,6 +289,17 @@ int connections_begin(struct httpd *server, struct err *err)
 void connections_end(struct httpd *server)
 {
     struct connection *c;
+    server->stopping = true;
+    adopt_new(-1, 0, server); /* closes them */
     while ((c = TAILQ_FIRST(&server->connections)))
         evhttp_connection_free(c->evcon);
+}
+
+void connections_release(struct httpd *server)
+{
+    struct connection *c;
+    while ((c = TAILQ_FIRST(&server->new_connections))) {
+        TAILQ_REMOVE(&server->new_connections, c, next);
+        free(c);
+    }
 }

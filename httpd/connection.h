@@ -12,7 +12,7 @@
 #include "httpd/server.h"
 
 enum connection_state {
-    CONNECTION_IDLE,    /* between two requests */
+    CONNECTION_IDLE,    /* no byte of the next request, or of the first one, has arrived */
     CONNECTION_HEADERS, /* waits for the end of a request's headers */
     CONNECTION_BODY,    /* waits for the end of a request's body */
     CONNECTION_ANSWER,  /* a handler works, or an answer is sent */
@@ -25,10 +25,13 @@ struct connection {
     struct evhttp_connection *evcon; /* NULL: evhttp has not created it yet */
     struct evbuffer_cb_entry *input_cb;
     enum connection_state state;
-    int64_t began;             /* the start of the request */
+    int64_t began;             /* when the request or the idle time began */
     int64_t deadline;          /* of the state */
     unsigned char client[16];  /* the address; IPv4 mapped into IPv6 */
     bool line_is_empty;        /* the current line of the headers has no byte but a carriage return */
+    bool has_nul;              /* the headers have a NUL, at which evhttp would cut them */
+    bool ends_with_client;     /* a handler waits, so a client that has closed its end needs no answer */
+    bool ends;                 /* the connection ends after this answer */
     void (*closed)(void *ctx); /* in CONNECTION_ANSWER: called when the connection closes */
     void *ctx;
 };
@@ -40,5 +43,8 @@ struct connection *connection_of(struct httpd *server, struct evhttp_request *re
  * `closed`. */
 void connection_begin_answer(struct connection *c, void (*closed)(void *ctx), void *ctx);
 void connection_end_answer(struct connection *c);
+
+/* Closes the connection after the answer, and ignores further requests of it. */
+void connection_end_after_answer(struct connection *c);
 
 #endif

@@ -7,6 +7,7 @@
 #include <event2/keyvalq_struct.h>
 
 #include "httpd/access.h"
+#include "httpd/connection.h"
 #include "httpd/request.h"
 #include "base/banned.h"
 
@@ -15,8 +16,8 @@
 /* The headers that decide where a request ends and whom it is for. */
 struct framing {
     unsigned hosts, lengths, encodings;
-    const char *encoding;
-    bool bad_name; /* a header's name has another byte than those of a token */
+    bool bad_length; /* a length has another character than digits */
+    bool bad_name;   /* a header's name has another character than those of a token */
 };
 
 static bool is_token(const char *name)
@@ -34,30 +35,44 @@ static struct framing read_framing(struct evhttp_request *ev)
     {
         f.bad_name = f.bad_name || !is_token(header->key);
         f.hosts += strcasecmp(header->key, "Host") == 0;
-        f.lengths += strcasecmp(header->key, "Content-Length") == 0;
-        if (strcasecmp(header->key, "Transfer-Encoding") == 0) {
-            f.encodings++;
-            f.encoding = header->value;
+        f.encodings += strcasecmp(header->key, "Transfer-Encoding") == 0;
+        if (strcasecmp(header->key, "Content-Length") == 0) {
+            f.lengths++;
+            f.bad_length = header->value[strspn(header->value, "0123456789")] != '\0';
         }
     }
     return f;
 }
 
-/* Returns why a proxy could understand the request in another way than evhttp, or NULL. */
-static const char *find_ambiguity(struct evhttp_request *ev)
+/* Returns whether evhttp reads the body of a request with this method. */
+static bool may_have_body(struct evhttp_request *ev)
+{
+    switch (evhttp_request_get_command(ev)) {
+    case EVHTTP_REQ_GET:
+    case EVHTTP_REQ_POST:
+    case EVHTTP_REQ_PUT:
+    case EVHTTP_REQ_PATCH:
+    case EVHTTP_REQ_DELETE:
+    case EVHTTP_REQ_OPTIONS:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Returns why another program could understand the request in another way than evhttp, or NULL. */
+static const char *find_ambiguity(const struct connection *c, struct evhttp_request *ev)
 {
     struct framing f = read_framing(ev);
-    bool is_head = evhttp_request_get_command(ev) == EVHTTP_REQ_HEAD;
-    if (f.bad_name)
-        return "a header has a bad name";
+    if (c->has_nul || f.bad_name)
+        return c->has_nul ? "the headers have a NUL" : "a header has a bad name";
     if (f.hosts != 1)
         return f.hosts ? "the request has two Host headers" : "the request has no Host header";
-    if (f.lengths + f.encodings > 1)
-        return "the request states its length twice";
-    if (f.encodings && strcasecmp(f.encoding, "chunked") != 0)
-        return "the request has an unknown Transfer-Encoding";
-    if (is_head && (f.lengths || f.encodings))
-        return "a HEAD request has no body";
+    if (f.lengths > 1 || f.bad_length)
+        return f.bad_length ? "the length of the request is no number"
+                            : "the request states its length twice";
+    if (f.lengths && !may_have_body(ev))
+        return "a request with this method has no body";
     return NULL;
 }
 
@@ -103,35 +118,50 @@ static void call_handler(struct httpd_request *r)
 /* Returns whether the target of a request is a path, and not a URL of a server, with or without scheme. */
 static bool is_local_path(const char *target)
 {
-    return target && target[0] == '/' && target[1] != '/';
+    if (!target || target[0] != '/' || target[1] == '/')
+        return false;
+    for (const char *p = target; *p; p++)
+        if ((unsigned char)*p <= ' ' || (unsigned char)*p >= 0x7f)
+            return false;
+    return true;
 }
 
 /* Refuses a request and closes its connection, because its end is uncertain. */
 static void refuse(struct httpd_request *r, int status, const char *why)
 {
-    evhttp_add_header(evhttp_request_get_output_headers(r->ev), "Connection", "close");
+    connection_end_after_answer(r->connection);
     httpd_answer_text(r, status, "%s\n", why);
+}
+
+static void check_and_call(struct httpd_request *r)
+{
+    struct evhttp_request *ev = r->ev;
+    const char *host = httpd_header(r, "Host"), *why = find_ambiguity(r->connection, ev);
+    if (why)
+        refuse(r, 400, why);
+    else if (httpd_header(r, "Transfer-Encoding"))
+        refuse(r, 411, "the request needs a Content-Length");
+    else if (!may_have_body(ev) && evhttp_request_get_command(ev) != EVHTTP_REQ_HEAD)
+        refuse(r, 405, "the method is unknown here");
+    else if (!r->path || !is_local_path(evhttp_request_get_uri(ev)))
+        refuse(r, 400, "the path is malformed");
+    else if (!access_host_is_ours(r->server, host))
+        refuse(r, 421, "this server does not have the host name of the request");
+    else if (!access_origin_is_ours(r->server, httpd_header(r, "Origin"), host))
+        refuse(r, 403, "a page of another site sent this request");
+    else if (access_is_visitor(r))
+        call_handler(r);
 }
 
 void dispatch(struct evhttp_request *ev, void *ctx)
 {
     struct httpd *server = ctx;
     struct connection *c = connection_of(server, ev);
-    struct httpd_request *r = c ? request_new(c, ev) : NULL;
+    struct httpd_request *r = c && !c->ends ? request_new(c, ev) : NULL;
     if (!r) {
         evhttp_connection_free(evhttp_request_get_connection(ev));
         return;
     }
     connection_begin_answer(c, request_abandon, r);
-    const char *host = httpd_header(r, "Host"), *why = find_ambiguity(ev);
-    if (why)
-        refuse(r, 400, why);
-    else if (!r->path || !is_local_path(evhttp_request_get_uri(ev)))
-        refuse(r, 400, "the path is malformed");
-    else if (!access_host_is_ours(server, host))
-        refuse(r, 421, "this server does not have the host name of the request");
-    else if (!access_origin_is_ours(server, httpd_header(r, "Origin"), host))
-        refuse(r, 403, "a page of another site sent this request");
-    else if (access_is_visitor(r))
-        call_handler(r);
+    check_and_call(r);
 }

@@ -7,8 +7,8 @@
  * libevent's evhttp parses requests and writes answers. This folder adds what evhttp lacks: limits of
  * connections, deadlines, bodies that are read from a file while they are sent, ranges, ETags, gzip, and the
  * checks of Host, Origin and the visitor's token. It refuses a request whose length proxies could read in two
- * ways (Content-Length and Transfer-Encoding, two lengths, a body of HEAD or GET) and a second Host header,
- * and closes the connection after it.
+ * ways (two lengths, any Transfer-Encoding, a body of a method that has none) and a second Host header, and
+ * closes the connection after it. The caller ignores SIGPIPE.
  */
 #ifndef HTTPD_HTTPD_H
 #define HTTPD_HTTPD_H
@@ -100,6 +100,10 @@ int httpd_listen(struct httpd *server, const char *host, uint16_t port, struct e
 /* Takes a socket that listens already, also on failure. */
 int httpd_listen_on(struct httpd *server, int fd, struct err *err);
 
+/* Returns whether another machine could connect: an address that the server listens on is not a loopback
+ * address. */
+bool httpd_listens_beyond_loopback(const struct httpd *server);
+
 /* Returns the port of the first listener. */
 uint16_t httpd_port(const struct httpd *server);
 
@@ -135,8 +139,8 @@ const struct httpd_parameter *httpd_parameters(const struct httpd_request *reque
 struct httpd_wait {
     /* Called in the server's thread when `fd` is readable; answers the request, or returns to wait again. */
     void (*ready)(struct httpd_request *request, void *ctx);
-    /* Called instead of `ready` if the client leaves, the time is over or the server ends. The request needs
-     * no answer. */
+    /* Called instead of `ready` if the client leaves, timeout_ms have passed or the server ends. The request
+     * needs no answer. */
     void (*gone)(void *ctx);
     void *ctx;
     int fd;             /* stays open until `ready` has answered or `gone` was called; the caller closes it */
@@ -170,7 +174,5 @@ void httpd_answer_file(struct httpd_request *request, const struct httpd_answer 
                        uint64_t size);
 void httpd_answer_text(struct httpd_request *request, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Sends the client to another path of this server: 301, 303 or 307. */
-void httpd_redirect(struct httpd_request *request, int status, const char *location);
 
 #endif

@@ -72,11 +72,13 @@ struct httpd_request *request_new(struct connection *c, struct evhttp_request *e
 
 void request_stop_waiting(struct httpd_request *r)
 {
-    if (r->ready)
-        event_free(r->ready);
-    if (r->client)
-        event_free(r->client);
-    r->ready = r->client = NULL;
+    struct event **const events[] = {&r->ready, &r->late};
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
+        if (*events[i])
+            event_free(*events[i]);
+        *events[i] = NULL;
+    }
+    r->connection->ends_with_client = false;
 }
 
 static void free_request(struct httpd_request *r)
@@ -97,7 +99,6 @@ void request_abandon(void *request)
     /* evhttp leaves a request whose answer is not complete to the server. */
     if (!evhttp_request_get_connection(r->ev))
         evhttp_request_free(r->ev);
-    r->connection = NULL;
     free_request(r);
     if (waits)
         wait.gone(wait.ctx);
@@ -105,8 +106,7 @@ void request_abandon(void *request)
 
 void request_end(struct httpd_request *r)
 {
-    if (r->connection)
-        connection_end_answer(r->connection);
+    connection_end_answer(r->connection);
     free_request(r);
 }
 

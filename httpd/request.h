@@ -9,7 +9,7 @@ struct body;
 
 struct httpd_request {
     struct httpd *server;
-    struct connection *connection; /* NULL: the client has left */
+    struct connection *connection;
     struct evhttp_request *ev;
     enum httpd_method method;
     char *path;               /* decoded */
@@ -20,8 +20,8 @@ struct httpd_request {
     bool parsed;          /* the parameters were parsed */
     bool answered;
     struct httpd_wait wait;
-    struct event *ready, *client; /* of httpd_wait; NULL: not waiting */
-    struct body *body;            /* an answer that is sent piece by piece; NULL: none */
+    struct event *ready, *late; /* of httpd_wait; NULL: not waiting */
+    struct body *body;          /* an answer that is sent piece by piece; NULL: none */
 };
 
 /* Creates the request of a connection. NULL: no memory. */

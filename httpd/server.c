@@ -17,7 +17,8 @@
 #include "base/banned.h"
 
 #define BACKLOG 512
-#define REOPEN_MS 500
+/* Attempts to find a port that is free for both families of localhost. */
+#define PORT_ATTEMPTS 20
 
 /* ---- TLS ----------------------------------------------------------------------------------------------- */
 
@@ -35,6 +36,16 @@ static int add_chain(SSL_CTX *tls, BIO *pem)
     return ok ? 0 : -1;
 }
 
+/* Without this, OpenSSL would ask for the passphrase of an encrypted key on the terminal. */
+static int give_no_passphrase(char *ret, int size, int writing, void *ctx)
+{
+    (void)ret;
+    (void)size;
+    (void)writing;
+    (void)ctx;
+    return -1;
+}
+
 static int load_tls(struct httpd *server, const struct httpd_tls *from, struct err *err)
 {
     SSL_CTX *tls = SSL_CTX_new(TLS_server_method());
@@ -44,9 +55,10 @@ static int load_tls(struct httpd *server, const struct httpd_tls *from, struct e
     server->tls = tls;
     if (rc == 0 && (SSL_CTX_set_min_proto_version(tls, TLS1_2_VERSION) != 1 || add_chain(tls, chain) < 0))
         rc = err_set(err, ERR_FAILED, "the certificate is not PEM, or is not usable");
-    EVP_PKEY *key = rc == 0 ? PEM_read_bio_PrivateKey(key_pem, NULL, NULL, NULL) : NULL;
+    EVP_PKEY *key = rc == 0 ? PEM_read_bio_PrivateKey(key_pem, NULL, give_no_passphrase, NULL) : NULL;
     if (rc == 0 && (!key || SSL_CTX_use_PrivateKey(tls, key) != 1 || SSL_CTX_check_private_key(tls) != 1))
-        rc = err_set(err, ERR_FAILED, "the private key is not PEM, or not that of the certificate");
+        rc = err_set(err, ERR_FAILED,
+                     "the private key is not PEM, is encrypted, or is not that of the certificate");
     EVP_PKEY_free(key);
     BIO_free(chain);
     BIO_free(key_pem);
@@ -56,11 +68,11 @@ static int load_tls(struct httpd *server, const struct httpd_tls *from, struct e
 
 /* ---- life ---------------------------------------------------------------------------------------------- */
 
-/* libevent prints its warnings otherwise. */
-static void ignore_message(int severity, const char *message)
+/* Hides libevent's warnings. After an error libevent ends the process, so the reason must be seen. */
+static void print_fatal(int severity, const char *message)
 {
-    (void)severity;
-    (void)message;
+    if (severity == EVENT_LOG_ERR)
+        fprintf(stderr, "libevent: %s\n", message);
 }
 
 static int copy_options(struct httpd *server, const struct httpd_options *options, struct err *err)
@@ -79,12 +91,10 @@ static int copy_options(struct httpd *server, const struct httpd_options *option
 static int set_up(struct httpd *server, struct err *err)
 {
     const struct httpd_limits *limits = &server->options.limits;
-    const struct timeval stall = {.tv_sec = limits->stall_ms / 1000,
-                                  .tv_usec = limits->stall_ms % 1000 * 1000};
-    size_t max_body = 4096; /* the form of the token page */
+    size_t max_body = HTTPD_FORM_MAX;
     for (const struct httpd_route *route = server->options.routes; route->path; route++)
         max_body = route->max_body > max_body ? route->max_body : max_body;
-    event_set_log_callback(ignore_message);
+    event_set_log_callback(print_fatal);
     server->base = event_base_new();
     server->http = server->base ? evhttp_new(server->base) : NULL;
     if (!server->http)
@@ -92,8 +102,8 @@ static int set_up(struct httpd *server, struct err *err)
     evhttp_set_gencb(server->http, dispatch, server);
     evhttp_set_max_headers_size(server->http, (ev_ssize_t)limits->header_bytes);
     evhttp_set_max_body_size(server->http, (ev_ssize_t)max_body);
-    evhttp_set_timeout_tv(server->http, &stall);
-    /* All methods, so that dispatch answers them; TRACE and CONNECT have no route. */
+    server->max_input = limits->header_bytes + max_body + 65536;
+    /* All methods, so that dispatch answers them. */
     evhttp_set_allowed_methods(server->http, 0xffff);
     return connections_begin(server, err);
 }
@@ -119,9 +129,10 @@ void httpd_free(struct httpd *server)
     if (!server)
         return;
     connections_end(server);
-    struct event *const events[] = {server->accepted, server->tick, server->reopen, server->cancel};
+    struct event *const events[] = {server->adopt, server->tick, server->cancel};
     if (server->http)
         evhttp_free(server->http); /* also frees the listeners */
+    connections_release(server);
     for (size_t i = 0; i < sizeof events / sizeof *events; i++)
         if (events[i])
             event_free(events[i]);
@@ -136,34 +147,66 @@ void httpd_free(struct httpd *server)
 
 /* ---- listening ----------------------------------------------------------------------------------------- */
 
-/* accept(2) failed, for example because no descriptor is left. Pauses, because it would fail again at once.
- */
-static void pause_accepting(struct evconnlistener *listener, void *ctx)
+/* accept(2) failed, for example because no descriptor is left. on_tick (connection.c) ends the pause. */
+static void pause_accepting(struct evconnlistener *listener, void *http)
 {
-    struct httpd *server = ctx;
-    const struct timeval pause = {.tv_usec = REOPEN_MS * 1000};
-    (void)listener;
-    for (size_t i = 0; i < server->n_listeners; i++)
-        if (server->listeners[i])
-            evconnlistener_disable(server->listeners[i]);
-    event_add(server->reopen, &pause);
+    (void)http;
+    evconnlistener_disable(listener);
+}
+
+union address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    struct sockaddr_storage storage;
+};
+
+static union address get_own_address(int fd)
+{
+    union address own = {.storage = {0}};
+    socklen_t n = sizeof own;
+    if (getsockname(fd, &own.any, &n) < 0)
+        own.any.sa_family = AF_UNSPEC;
+    return own;
+}
+
+static bool is_loopback(const union address *a)
+{
+    return a->any.sa_family == AF_INET6  ? IN6_IS_ADDR_LOOPBACK(&a->v6.sin6_addr)
+           : a->any.sa_family == AF_INET ? ntohl(a->v4.sin_addr.s_addr) >> 24 == 127
+                                         : false;
+}
+
+static uint16_t get_port(const union address *a)
+{
+    return ntohs(a->any.sa_family == AF_INET6 ? a->v6.sin6_port : a->v4.sin_port);
 }
 
 int httpd_listen_on(struct httpd *server, int fd, struct err *err)
 {
     const unsigned flags = LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_CLOSE_ON_FREE;
+    const union address own = get_own_address(fd);
     struct evconnlistener *l = NULL;
-    if (server->n_listeners < HTTPD_LISTENERS_MAX && evutil_make_socket_nonblocking(fd) == 0)
+    struct evhttp_bound_socket *bound = NULL;
+    if (server->n_listeners == HTTPD_LISTENERS_MAX) {
+        fd_close(&fd);
+        return err_set(err, ERR_FAILED, "more than %d addresses to listen on", HTTPD_LISTENERS_MAX);
+    }
+    if (evutil_make_socket_nonblocking(fd) == 0)
         l = evconnlistener_new(server->base, NULL, NULL, flags, 0, fd);
-    if (!l || !evhttp_bind_listener(server->http, l)) {
+    if (l)
+        bound = evhttp_bind_listener(server->http, l);
+    if (!bound) {
         if (l)
             evconnlistener_free(l);
         else
             fd_close(&fd);
-        return err_set(err, ERR_FAILED, "too many addresses to listen on");
+        return err_set(err, ERR_FAILED, "cannot listen on a socket");
     }
     evconnlistener_set_error_cb(l, pause_accepting);
-    server->listeners[server->n_listeners++] = l;
+    server->port = server->n_listeners ? server->port : get_port(&own);
+    server->listens_beyond_loopback = server->listens_beyond_loopback || !is_loopback(&own);
+    server->listeners[server->n_listeners++] = bound;
     return 0;
 }
 
@@ -179,21 +222,6 @@ static int set_bind_error(const char *host, uint16_t port, struct err *err)
         return err_hint(err, "`ip address` lists the addresses; localhost works everywhere");
     }
     return err_sys(err, "cannot listen on %s:%u", name, port);
-}
-
-/* Returns the port of a listening socket. */
-static uint16_t get_port(int fd)
-{
-    union {
-        struct sockaddr any;
-        struct sockaddr_in v4;
-        struct sockaddr_in6 v6;
-        struct sockaddr_storage storage;
-    } own = {.storage = {0}};
-    socklen_t n = sizeof own;
-    if (getsockname(fd, &own.any, &n) < 0)
-        return 0;
-    return ntohs(own.any.sa_family == AF_INET6 ? own.v6.sin6_port : own.v4.sin_port);
 }
 
 static void set_port(struct sockaddr *address, uint16_t port)
@@ -218,47 +246,75 @@ static int listen_on_address(const struct addrinfo *a)
     return fd;
 }
 
-/* Listens on each address of the list. An address of a family that the machine lacks is left out, if another
- * works. */
-static int listen_on_all(struct httpd *server, struct addrinfo *list, uint16_t port, struct err *err)
+static bool is_listed_before(const struct addrinfo *list, const struct addrinfo *a)
 {
-    int last_errno = EADDRNOTAVAIL;
-    size_t before = server->n_listeners;
-    for (struct addrinfo *a = list; a; a = a->ai_next) {
+    for (; list != a; list = list->ai_next)
+        if (list->ai_addrlen == a->ai_addrlen && memcmp(list->ai_addr, a->ai_addr, a->ai_addrlen) == 0)
+            return true;
+    return false;
+}
+
+/* Opens a socket for each address of the list, all with one port. Leaves out an address of a family that the
+ * machine lacks, if another works. Returns the number of sockets, or 0 with errno and without sockets. */
+static size_t open_sockets(struct addrinfo *list, uint16_t port, int ret[HTTPD_LISTENERS_MAX])
+{
+    int why = EADDRNOTAVAIL;
+    size_t n = 0;
+    for (struct addrinfo *a = list; a && n < HTTPD_LISTENERS_MAX; a = a->ai_next) {
         set_port(a->ai_addr, port);
-        int fd = listen_on_address(a);
-        if (fd < 0 && (errno == EADDRNOTAVAIL || errno == EAFNOSUPPORT)) {
-            last_errno = errno;
+        if (is_listed_before(list, a))
             continue;
+        int fd = listen_on_address(a);
+        if (fd < 0) {
+            why = errno;
+            if (why == EADDRNOTAVAIL || why == EAFNOSUPPORT)
+                continue;
+            while (n > 0)
+                fd_close(&ret[--n]);
+            break;
         }
-        if (fd < 0)
-            return -1;
-        port = get_port(fd);
-        if (httpd_listen_on(server, fd, err) < 0)
-            return -1;
-        server->port = server->port ? server->port : port;
+        const union address own = get_own_address(fd);
+        port = get_port(&own);
+        ret[n++] = fd;
     }
-    errno = last_errno;
-    return server->n_listeners > before ? 0 : -1;
+    errno = why;
+    return n;
+}
+
+/* Takes the sockets, also on failure. */
+static int listen_on_sockets(struct httpd *server, int *sockets, size_t n, struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (rc == 0)
+            rc = httpd_listen_on(server, sockets[i], err);
+        else
+            fd_close(&sockets[i]);
+    }
+    return rc;
 }
 
 int httpd_listen(struct httpd *server, const char *host, uint16_t port, struct err *err)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
     struct addrinfo *list = NULL;
-    struct err why = ERR_INIT;
+    int sockets[HTTPD_LISTENERS_MAX];
+    size_t n = 0;
     int code = getaddrinfo(host && *host ? host : NULL, "0", &hints, &list);
     if (code != 0) {
         err_set(err, ERR_NOT_FOUND, "cannot resolve %s: %s", host && *host ? host : "*", gai_strerror(code));
         return err_hint(err, "give an address of this machine, for example localhost");
     }
-    int rc = listen_on_all(server, list, port, &why);
-    if (rc < 0 && why.kind == ERR_NONE)
-        set_bind_error(host, port, &why);
+    for (int i = 0; n == 0 && i < (port ? 1 : PORT_ATTEMPTS); i++)
+        n = open_sockets(list, port, sockets);
+    int rc = n > 0 ? listen_on_sockets(server, sockets, n, err) : set_bind_error(host, port, err);
     freeaddrinfo(list);
-    if (rc < 0 && err)
-        *err = why;
     return rc;
+}
+
+bool httpd_listens_beyond_loopback(const struct httpd *server)
+{
+    return server->listens_beyond_loopback;
 }
 
 uint16_t httpd_port(const struct httpd *server)
@@ -280,8 +336,8 @@ static void stop(evutil_socket_t fd, short what, void *ctx)
     (void)what;
     server->stopping = true;
     server->drain_until = clock_now() + server->options.limits.drain_ms;
-    for (size_t i = 0; i < server->n_listeners; i++)
-        evconnlistener_disable(server->listeners[i]);
+    while (server->n_listeners > 0)
+        evhttp_del_accept_socket(server->http, server->listeners[--server->n_listeners]);
     connections_close_idle(server);
     if (server->n_connections == 0)
         event_base_loopbreak(server->base);
@@ -291,7 +347,7 @@ int httpd_run(struct httpd *server, int cancel_fd, struct err *err)
 {
     server->cancel = event_new(server->base, cancel_fd, EV_READ, stop, server);
     if (!server->cancel || event_add(server->cancel, NULL) < 0)
-        return err_nomem(err);
+        return err_set(err, ERR_FAILED, "the event loop cannot wait for a signal");
     int rc = event_base_dispatch(server->base);
     connections_end(server);
     return rc < 0 ? err_set(err, ERR_FAILED, "the event loop failed") : 0;

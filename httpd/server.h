@@ -19,27 +19,28 @@ struct connection;
 TAILQ_HEAD(connection_list, connection);
 
 #define HTTPD_LISTENERS_MAX 8
-/* The bytes of a token in a cookie, before base64. */
-#define HTTPD_COOKIE_BYTES 32
+#define HTTPD_COOKIE_BYTES 32 /* random bytes in a cookie, written in hexadecimal */
+#define HTTPD_FORM_MAX 4096   /* the largest body with the form of the token page */
 
 struct httpd {
     struct httpd_options options; /* its strings are owned */
     struct strlist host_names;
     char *token, *title;
-    char cookie_name[32], cookie_value[64];
+    char cookie_name[32], cookie_value[2 * HTTPD_COOKIE_BYTES + 1];
     SSL_CTX *tls; /* NULL: plain HTTP */
 
     struct event_base *base;
     struct evhttp *http;
-    struct evconnlistener *listeners[HTTPD_LISTENERS_MAX];
+    struct evhttp_bound_socket *listeners[HTTPD_LISTENERS_MAX];
     size_t n_listeners;
     uint16_t port;
-    struct event *accepted; /* runs after connections were accepted (connection.c) */
-    struct event *tick;     /* enforces deadlines */
+    struct event *adopt; /* runs adopt_new after connections were accepted (connection.c) */
+    struct event *tick;  /* enforces deadlines */
     struct event *cancel;
-    struct event *reopen; /* accepts again after the process ran out of descriptors */
     struct connection_list connections, new_connections;
     atomic_size_t n_connections;
+    size_t max_input; /* the bytes that a connection may buffer */
+    bool listens_beyond_loopback;
     bool stopping;
     int64_t drain_until;
 };
@@ -47,6 +48,8 @@ struct httpd {
 /* connection.c */
 int connections_begin(struct httpd *server, struct err *err);
 void connections_end(struct httpd *server);
+/* Frees what remains of connections that were accepted but never adopted. Call it after evhttp_free. */
+void connections_release(struct httpd *server);
 /* Closes the idle connections. */
 void connections_close_idle(struct httpd *server);
 

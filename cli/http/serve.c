@@ -178,14 +178,14 @@ int serve_pages(const struct serve_options *options, struct err *err)
                                     .accepts_addresses = !local,
                                     .token = token,
                                     .title = options->title};
-    if (!local)
-        message_print("warning: other machines can connect to %s, and nothing encrypts the connection; only "
-                      "the token keeps "
-                      "them from the profiles",
-                      a.host);
     int rc = httpd_new(&o, &httpd, err);
     if (rc == 0)
         rc = httpd_listen(httpd, a.host, a.port, err);
+    if (rc == 0 && httpd_listens_beyond_loopback(httpd))
+        message_print(
+            "warning: other machines can connect to %s, and nothing encrypts the connection; only the token "
+            "keeps them from the profiles",
+            a.host);
     if (rc == 0)
         rc = run_server(options, httpd, prefix, token, err);
     httpd_free(httpd);

@@ -94,10 +94,18 @@ gone() { ! rig_alive view; }
     grep -q 'hint: set \$BROWSER to a browser, or open the address yourself' "$RIG_DIR/view/log"
 }
 
-@test "view --http warns before it listens where other machines can connect" {
+@test "view --http warns if other machines can connect, and by default they cannot" {
+    serve --http --no-browser
+    local port=${page##*:}
+    # The addresses of its listeners.
+    run awk '{ print $4 }' < <(ss -Htln "sport = :${port%/}")
+    [[ -n $output ]]
+    run ! grep -vE '^(127\.0\.0\.1|\[::1\]):' <<<"$output"
+    rig_end view
+    rm -r "$RIG_DIR/view"
     serve --http=0.0.0.0:0 --no-browser
     grep -q 'warning: other machines can connect to 0.0.0.0' "$RIG_DIR/view/log"
-    local port=${page##*:}
+    port=${page##*:}
     assert_equal "$(status "http://127.0.0.1:${port%/}/?token=${url##*=}")" 200
     assert_equal "$(status -H 'Host: evil.example' "http://127.0.0.1:${port%/}/?token=${url##*=}")" 421
 }

@@ -87,6 +87,15 @@ static inline void on_slow_ready(struct httpd_request *r, void *ctx)
     }
 }
 
+/* Reads, and waits on. */
+static inline void on_endless_ready(struct httpd_request *r, void *ctx)
+{
+    struct site *site = ctx;
+    char byte;
+    (void)r;
+    assert_int_equal(read(site->slow[0], &byte, 1), 1);
+}
+
 static inline void on_slow_gone(void *ctx)
 {
     struct site *site = ctx;
@@ -105,11 +114,27 @@ static inline void answer_slow(struct httpd_request *r, void *ctx)
                                        .timeout_ms = site->slow_ms});
 }
 
+static inline void answer_never(struct httpd_request *r, void *ctx)
+{
+    struct site *site = ctx;
+    atomic_fetch_add(&site->n_slow, 1);
+    httpd_wait(r, &(struct httpd_wait){.ready = on_endless_ready,
+                                       .gone = on_slow_gone,
+                                       .ctx = site,
+                                       .fd = site->slow[0],
+                                       .timeout_ms = site->slow_ms});
+}
+
 static const struct httpd_route routes[] = {
-    {"/", HTTPD_GET, answer_small, 0},      {"/echo", HTTPD_GET | HTTPD_POST, answer_echo, BODY_MAX},
-    {"/below/", HTTPD_GET, answer_echo, 0}, {"/delete", HTTPD_DELETE, answer_small, 0},
-    {"/file", HTTPD_GET, answer_file, 0},   {"/text", HTTPD_GET, answer_text_file, 0},
-    {"/slow", HTTPD_GET, answer_slow, 0},   {NULL, 0, NULL, 0},
+    {"/", HTTPD_GET, answer_small, 0},
+    {"/echo", HTTPD_GET | HTTPD_POST, answer_echo, BODY_MAX},
+    {"/below/", HTTPD_GET, answer_echo, 0},
+    {"/delete", HTTPD_DELETE, answer_small, 0},
+    {"/file", HTTPD_GET, answer_file, 0},
+    {"/text", HTTPD_GET, answer_text_file, 0},
+    {"/slow", HTTPD_GET, answer_slow, 0},
+    {"/never", HTTPD_GET, answer_never, 0},
+    {NULL, 0, NULL, 0},
 };
 
 #define OPTIONS                                                                                              \

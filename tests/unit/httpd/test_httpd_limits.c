@@ -7,6 +7,8 @@
 #include <cmocka.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
+#include <time.h>
 
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -103,6 +105,47 @@ static void at_the_limit_of_all_connections_the_longest_idle_one_is_closed(void 
     end(&run);
 }
 
+/* Sets the limit of descriptors so that no new one can be opened. Returns the old limit. */
+static struct rlimit forbid_descriptors(void)
+{
+    struct rlimit before, now;
+    int next = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+    close(next);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    now = before;
+    now.rlim_cur = (rlim_t)next;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &now), 0);
+    return before;
+}
+
+static int64_t process_cpu_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void without_descriptors_the_server_waits_and_goes_on_later(void **state)
+{
+    (void)state;
+    struct running run;
+    begin(&run, &(struct httpd_options)OPTIONS);
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(httpd_port(run.httpd))};
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = fd_socket(AF_INET, NULL);
+    struct rlimit before = forbid_descriptors();
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+    client_send(fd, "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    int64_t cpu = process_cpu_ms();
+    assert_false(is_closed_within(fd, 1000));
+    assert_true(process_cpu_ms() - cpu < 500);
+    assert_int_equal(httpd_connections(run.httpd), 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_body(client_read_all(fd), "small");
+    close(fd);
+    end(&run);
+}
+
 /* ---- deadlines ----------------------------------------------------------------------------------------- */
 
 /* Sends a byte each 50 ms until the server closes the connection. Returns the milliseconds until then. */
@@ -166,6 +209,28 @@ static void an_idle_connection_is_closed_and_the_next_request_has_a_new_deadline
     end(&run);
 }
 
+static void the_body_of_a_pipelined_request_has_the_time_of_a_body(void **state)
+{
+    (void)state;
+    struct httpd_limits limits = HTTPD_LIMITS;
+    struct running run;
+    limits.header_ms = 500;
+    struct httpd_options o = with_limits(limits);
+    begin(&run, &o);
+    int fd = client_connect(&run);
+    client_send(fd,
+                "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                "POST /echo HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhe");
+    assert_false(is_closed_within(fd, 0));
+    usleep(1200 * 1000);
+    client_send(fd, "llo");
+    struct buf answers = client_read_all(fd);
+    assert_contains(buf_str(&answers), "/echo||hello|");
+    buf_release(&answers);
+    close(fd);
+    end(&run);
+}
+
 /* ---- large requests ------------------------------------------------------------------------------------ */
 
 static void headers_and_bodies_have_a_maximum_size(void **state)
@@ -192,6 +257,57 @@ static void headers_and_bodies_have_a_maximum_size(void **state)
         buf_addc(&b, 'x');
     assert_status(exchange(&run, buf_str(&b)), 413);
     buf_release(&b);
+    end(&run);
+}
+
+static int make_sparse_file(off_t size)
+{
+    char name[] = "/tmp/test-httpd-XXXXXX";
+    int fd = mkostemp(name, O_CLOEXEC);
+    unlink(name);
+    assert_int_equal(ftruncate(fd, size), 0);
+    return fd;
+}
+
+/* Sends bytes until the server closes the connection or reads no more. Returns their number. */
+static uint64_t flood(int fd, const char *text)
+{
+    static char chunk[65536];
+    uint64_t n = 0;
+    const struct timeval patience = {.tv_sec = 2};
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    for (size_t i = 0; i < sizeof chunk; i++)
+        chunk[i] = text[i % strlen(text)];
+    for (ssize_t sent; (sent = send(fd, chunk, sizeof chunk, MSG_NOSIGNAL)) > 0 && n < (256u << 20);)
+        n += (uint64_t)sent;
+    assert_true(errno == ECONNRESET || errno == EPIPE || errno == EAGAIN);
+    return n;
+}
+
+static void a_client_cannot_fill_the_memory(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {
+        /* more requests while an answer waits, or while the client does not read it */
+        {"GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"},
+        {"GET /file HTTP/1.1\r\nHost: localhost\r\n\r\n", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"},
+        /* the size of a chunk, and a header without an end */
+        {"POST /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n", "1"},
+        {"GET / HTTP/1.1\r\nHost: localhost\r\nX: ", "x"},
+    };
+    struct running run;
+    begin(&run, &(struct httpd_options)OPTIONS);
+    run.site.file_size = UINT64_C(1) << 30;
+    run.site.file = make_sparse_file((off_t)run.site.file_size);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int fd = client_connect(&run);
+        client_send(fd, rows[i][0]);
+        assert_true(flood(fd, rows[i][1]) < (64u << 20));
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &(struct linger){1, 0}, sizeof(struct linger));
+        close(fd);
+        WAIT_FOR(httpd_connections(run.httpd) == 0);
+    }
+    assert_status(get(&run, "/", ""), 200);
     end(&run);
 }
 
@@ -265,16 +381,25 @@ static void a_handler_that_takes_too_long_gets_504(void **state)
     end(&run);
 }
 
-/* ---- slow readers -------------------------------------------------------------------------------------- */
-
-static int make_sparse_file(off_t size)
+static void the_time_of_a_handler_is_limited_also_if_it_hears_of_progress(void **state)
 {
-    char name[] = "/tmp/test-httpd-XXXXXX";
-    int fd = mkostemp(name, O_CLOEXEC);
-    unlink(name);
-    assert_int_equal(ftruncate(fd, size), 0);
-    return fd;
+    (void)state;
+    struct running run;
+    begin(&run, &(struct httpd_options)OPTIONS);
+    run.site.slow_ms = 800;
+    int fd = client_connect(&run);
+    client_send(fd, "GET /never HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    for (int64_t start = clock_now(); !is_closed_within(fd, 100) && clock_now() - start < CLIENT_S * 1000;) {
+        if (recv(fd, &(char){0}, 1, MSG_PEEK | MSG_DONTWAIT) > 0)
+            break;
+        assert_int_equal(write(run.site.slow[1], "x", 1), 1);
+    }
+    assert_status(client_read_all(fd), 504);
+    close(fd);
+    end(&run);
 }
+
+/* ---- slow readers -------------------------------------------------------------------------------------- */
 
 /* Returns the peak of this process's resident memory in bytes. */
 static size_t peak_memory(void)
@@ -329,6 +454,36 @@ static void a_body_of_1_gb_needs_no_memory_and_stops_nobody(void **state)
     end(&run);
 }
 
+static void a_reader_with_progress_gets_the_whole_body(void **state)
+{
+    (void)state;
+    static const char *const requests[] = {
+        "GET /file HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+        "GET /text HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAccept-Encoding: gzip\r\n\r\n",
+    };
+    struct httpd_limits limits = HTTPD_LIMITS;
+    struct running run;
+    limits.stall_ms = 600;
+    struct httpd_options o = with_limits(limits);
+    begin(&run, &o);
+    run.site.file_size = UINT64_C(1) << 26;
+    run.site.file = make_sparse_file((off_t)run.site.file_size);
+    for (size_t i = 0; i < 2; i++) {
+        int fd = client_connect(&run);
+        client_send(fd, requests[i]);
+        for (int k = 0; k < 10; k++) {
+            read_bytes(fd, i == 0 ? 1 << 20 : 2000);
+            usleep(200 * 1000);
+        }
+        struct buf rest = client_read_all(fd);
+        assert_true(i == 0 ? rest.len > run.site.file_size - (11u << 20)
+                           : rest.len > 7 && memcmp(rest.data + rest.len - 7, "\r\n0\r\n\r\n", 7) == 0);
+        buf_release(&rest);
+        close(fd);
+    }
+    end(&run);
+}
+
 static void a_reader_without_progress_is_closed(void **state)
 {
     (void)state;
@@ -354,13 +509,20 @@ static void a_stopped_server_finishes_its_requests(void **state)
     (void)state;
     struct running run;
     begin(&run, &(struct httpd_options)OPTIONS);
-    int slow = client_connect(&run), idle = client_connect(&run);
+    int slow = client_connect(&run), idle = client_connect(&run), silent = client_connect(&run);
     client_send(idle, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
     read_small_answer(idle);
+    WAIT_FOR(httpd_connections(run.httpd) == 3);
     client_send(slow, "GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n");
     WAIT_FOR(atomic_load(&run.site.n_slow) == 1);
     assert_int_equal(write(run.stop[1], "x", 1), 1);
-    assert_true(is_closed_within(idle, CLIENT_S * 1000));
+    assert_true(is_closed_within(idle, CLIENT_S * 1000) && is_closed_within(silent, CLIENT_S * 1000));
+    /* Nobody can connect any more. */
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(httpd_port(run.httpd))};
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int late = fd_socket(AF_INET, NULL);
+    assert_int_equal(connect(late, (struct sockaddr *)&to, sizeof to), -1);
+    close(late);
     assert_int_equal(write(run.site.slow[1], "x", 1), 1);
     struct buf answer = client_read_all(slow);
     assert_contains(buf_str(&answer), "Connection: close\r\n");
@@ -371,6 +533,7 @@ static void a_stopped_server_finishes_its_requests(void **state)
     run.stopped = true;
     close(slow);
     close(idle);
+    close(silent);
     end(&run);
 }
 
@@ -488,9 +651,9 @@ static void a_bad_certificate_or_key_is_reported(void **state)
     } rows[] = {
         {{STR("none"), {key.data, key.len}}, "the certificate is not PEM, or is not usable"},
         {{{chain.data, chain.len}, STR("none")},
-         "the private key is not PEM, or not that of the certificate"},
+         "the private key is not PEM, is encrypted, or is not that of the certificate"},
         {{{chain.data, chain.len}, {other_key.data, other_key.len}},
-         "the private key is not PEM, or not that of the certificate"},
+         "the private key is not PEM, is encrypted, or is not that of the certificate"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct httpd *h = NULL;
@@ -510,13 +673,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_client_beyond_its_number_of_connections_is_closed),
         cmocka_unit_test(at_the_limit_of_all_connections_the_longest_idle_one_is_closed),
+        cmocka_unit_test(without_descriptors_the_server_waits_and_goes_on_later),
         cmocka_unit_test(slow_headers_and_bodies_end_at_their_deadlines),
+        cmocka_unit_test(the_body_of_a_pipelined_request_has_the_time_of_a_body),
         cmocka_unit_test(an_idle_connection_is_closed_and_the_next_request_has_a_new_deadline),
         cmocka_unit_test(headers_and_bodies_have_a_maximum_size),
+        cmocka_unit_test(a_client_cannot_fill_the_memory),
         cmocka_unit_test(pipelined_requests_are_answered_in_their_order),
         cmocka_unit_test(a_handler_waits_and_other_clients_do_not),
         cmocka_unit_test(a_client_that_leaves_ends_the_wait_of_its_handler),
         cmocka_unit_test(a_handler_that_takes_too_long_gets_504),
+        cmocka_unit_test(the_time_of_a_handler_is_limited_also_if_it_hears_of_progress),
+        cmocka_unit_test(a_reader_with_progress_gets_the_whole_body),
         cmocka_unit_test(a_body_of_1_gb_needs_no_memory_and_stops_nobody),
         cmocka_unit_test(a_reader_without_progress_is_closed),
         cmocka_unit_test(a_stopped_server_finishes_its_requests),
