@@ -14,7 +14,7 @@ bool access_host_is_ours(const struct httpd *server, const char *host);
 /* Returns whether the page that sent the request, if a page did, is this server's. */
 bool access_origin_is_ours(const struct httpd *server, const char *origin, const char *host);
 
-/* Returns true if the visitor has the token or its cookie. Otherwise answers the request: with a page * that
+/* Returns true if the visitor has the token or its cookie. Otherwise answers the request: with a page that
  * sets the cookie if the request has the token, else with a page that asks for the token. */
 bool access_is_visitor(struct httpd_request *r);
 

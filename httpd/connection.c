@@ -80,7 +80,9 @@ static size_t count_of_client(const struct httpd *server, const unsigned char cl
     const struct connection *c;
     size_t n = 0;
     TAILQ_FOREACH(c, &server->connections, next)
-    n += memcmp(c->client, client, 16) == 0;
+    {
+        n += memcmp(c->client, client, 16) == 0;
+    }
     return n;
 }
 
@@ -89,8 +91,10 @@ static bool close_longest_idle(struct httpd *server)
 {
     struct connection *c, *oldest = NULL;
     TAILQ_FOREACH(c, &server->connections, next)
-    if (c->state == CONNECTION_IDLE && (!oldest || c->began < oldest->began))
-        oldest = c;
+    {
+        if (c->state == CONNECTION_IDLE && (!oldest || c->began < oldest->began))
+            oldest = c;
+    }
     if (oldest)
         evhttp_connection_free(oldest->evcon);
     return oldest != NULL;
@@ -202,8 +206,10 @@ struct connection *connection_of(struct httpd *server, struct evhttp_request *re
     struct bufferevent *bev = evcon ? evhttp_connection_get_bufferevent(evcon) : NULL;
     struct connection *c;
     TAILQ_FOREACH(c, &server->connections, next)
-    if (c->bev == bev)
-        return c;
+    {
+        if (c->bev == bev)
+            return c;
+    }
     return NULL;
 }
 

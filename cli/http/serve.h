@@ -1,6 +1,6 @@
 /*
- * Pages of a command over HTTP, until a signal ends them. The options --http and -http of several commands
- * use this folder.
+ * Pages of a command over HTTP, until a signal ends them. The option --http of commands
+ * uses this folder.
  *
  * Only a visitor with the token gets a page. The address with the token is printed, and given to the browser
  * in a file that only the user can read, because other users can read the command line of a browser.
