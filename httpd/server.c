@@ -36,16 +36,6 @@ static int add_chain(SSL_CTX *tls, BIO *pem)
     return ok ? 0 : -1;
 }
 
-/* Without this, OpenSSL would ask for the passphrase of an encrypted key on the terminal. */
-static int give_no_passphrase(char *ret, int size, int writing, void *ctx)
-{
-    (void)ret;
-    (void)size;
-    (void)writing;
-    (void)ctx;
-    return -1;
-}
-
 static int load_tls(struct httpd *server, const struct httpd_tls *from, struct err *err)
 {
     SSL_CTX *tls = SSL_CTX_new(TLS_server_method());
@@ -55,7 +45,9 @@ static int load_tls(struct httpd *server, const struct httpd_tls *from, struct e
     server->tls = tls;
     if (rc == 0 && (SSL_CTX_set_min_proto_version(tls, TLS1_2_VERSION) != 1 || add_chain(tls, chain) < 0))
         rc = err_set(err, ERR_FAILED, "the certificate is not PEM, or is not usable");
-    EVP_PKEY *key = rc == 0 ? PEM_read_bio_PrivateKey(key_pem, NULL, give_no_passphrase, NULL) : NULL;
+    /* Without a passphrase, OpenSSL would ask for that of an encrypted key on the terminal. */
+    void *no_passphrase = (void *)(uintptr_t) "";
+    EVP_PKEY *key = rc == 0 ? PEM_read_bio_PrivateKey(key_pem, NULL, NULL, no_passphrase) : NULL;
     if (rc == 0 && (!key || SSL_CTX_use_PrivateKey(tls, key) != 1 || SSL_CTX_check_private_key(tls) != 1))
         rc = err_set(err, ERR_FAILED,
                      "the private key is not PEM, is encrypted, or is not that of the certificate");

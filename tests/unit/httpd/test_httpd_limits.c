@@ -557,8 +557,8 @@ static void a_stopped_server_gives_up_a_request_after_drain_ms(void **state)
 
 /* ---- TLS ----------------------------------------------------------------------------------------------- */
 
-/* Makes a certificate for localhost that signs itself. */
-static void make_certificate(struct buf *ret_chain, struct buf *ret_key)
+/* Makes a certificate for localhost that signs itself, with an encrypted key if there is a passphrase. */
+static void make_certificate(struct buf *ret_chain, struct buf *ret_key, const char *passphrase)
 {
     EVP_PKEY *key = EVP_EC_gen("P-256");
     X509 *x = X509_new();
@@ -575,7 +575,8 @@ static void make_certificate(struct buf *ret_chain, struct buf *ret_key)
         BIO *bio = BIO_new(BIO_s_mem());
         char *p;
         assert_int_equal(i == 0 ? PEM_write_bio_X509(bio, x)
-                                : PEM_write_bio_PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL),
+                                : PEM_write_bio_PrivateKey(bio, key, passphrase ? EVP_aes_256_cbc() : NULL,
+                                                           NULL, 0, NULL, (void *)(uintptr_t)passphrase),
                          1);
         long n = BIO_get_mem_data(bio, &p);
         buf_add(outputs[i], p, (size_t)n);
@@ -611,7 +612,7 @@ static void the_same_answers_are_sent_over_tls(void **state)
     struct running run;
     struct buf chain = BUF_INIT(65536), key = BUF_INIT(65536);
     struct httpd_options o = OPTIONS;
-    make_certificate(&chain, &key);
+    make_certificate(&chain, &key, NULL);
     const struct httpd_tls tls = {{chain.data, chain.len}, {key.data, key.len}};
     o.tls = &tls;
     o.limits.header_ms = 1000;
@@ -643,14 +644,18 @@ static void a_bad_certificate_or_key_is_reported(void **state)
     (void)state;
     struct buf chain = BUF_INIT(65536), key = BUF_INIT(65536), other_chain = BUF_INIT(65536),
                other_key = BUF_INIT(65536);
-    make_certificate(&chain, &key);
-    make_certificate(&other_chain, &other_key);
+    struct buf locked_chain = BUF_INIT(65536), locked_key = BUF_INIT(65536);
+    make_certificate(&chain, &key, NULL);
+    make_certificate(&other_chain, &other_key, NULL);
+    make_certificate(&locked_chain, &locked_key, "secret");
     const struct {
         struct httpd_tls tls;
         const char *message;
     } rows[] = {
         {{STR("none"), {key.data, key.len}}, "the certificate is not PEM, or is not usable"},
         {{{chain.data, chain.len}, STR("none")},
+         "the private key is not PEM, is encrypted, or is not that of the certificate"},
+        {{{locked_chain.data, locked_chain.len}, {locked_key.data, locked_key.len}},
          "the private key is not PEM, is encrypted, or is not that of the certificate"},
         {{{chain.data, chain.len}, {other_key.data, other_key.len}},
          "the private key is not PEM, is encrypted, or is not that of the certificate"},
@@ -662,8 +667,8 @@ static void a_bad_certificate_or_key_is_reported(void **state)
         o.tls = &rows[i].tls;
         assert_refused(httpd_new(&o, &h, &err), &err, ERR_FAILED, rows[i].message);
     }
-    struct buf *const all[] = {&chain, &key, &other_chain, &other_key};
-    for (size_t i = 0; i < 4; i++)
+    struct buf *const all[] = {&chain, &key, &other_chain, &other_key, &locked_chain, &locked_key};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         buf_release(all[i]);
 }
 
