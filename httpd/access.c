@@ -184,7 +184,8 @@ static void send_cookie(struct httpd_request *r)
     snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict%s", r->server->cookie_name,
              r->server->cookie_value, r->server->tls ? "; Secure" : "");
     evhttp_add_header(evhttp_request_get_output_headers(r->ev), "Set-Cookie", cookie);
-    buf_adds(&page, "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>");
+    buf_adds(&page, "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\">"
+                    "<meta name=\"referrer\" content=\"no-referrer\"><title>");
     add_escaped(&page, r->server->title);
     buf_adds(&page, "</title>\n<meta http-equiv=\"refresh\" content=\"0; url=");
     add_escaped(&page, buf_str(&to));

@@ -156,8 +156,12 @@ static void send_file(struct httpd_request *r, int status, struct body_source *s
         evbuffer_file_segment_new(s->fd, (ev_off_t)s->at, (ev_off_t)s->n, EVBUF_FS_CLOSE_ON_FREE);
     if (segment)
         s->fd = -1; /* the segment owns it */
-    if (body && segment && evbuffer_set_flags(body, EVBUFFER_FLAG_DRAINS_TO_FD) == 0 &&
-        evbuffer_add_file_segment(body, segment, 0, (ev_off_t)s->n) == 0)
+    bool added = body && segment && evbuffer_set_flags(body, EVBUFFER_FLAG_DRAINS_TO_FD) == 0;
+    if (added && evbuffer_add_file_segment(body, segment, 0, (ev_off_t)s->n) < 0) {
+        segment = NULL; /* libevent has freed it */
+        added = false;
+    }
+    if (added)
         evhttp_send_reply(r->ev, status, NULL, body);
     else
         evhttp_connection_free(evhttp_request_get_connection(r->ev));
@@ -170,9 +174,12 @@ static void send_file(struct httpd_request *r, int status, struct body_source *s
 
 static void send_small(struct httpd_request *r, int status, struct body_source *s)
 {
-    evbuffer_add(evhttp_request_get_output_buffer(r->ev), s->data + s->at, (size_t)s->n);
+    int rc = evbuffer_add(evhttp_request_get_output_buffer(r->ev), s->data + s->at, (size_t)s->n);
     release_source(s);
-    evhttp_send_reply(r->ev, status, NULL, NULL);
+    if (rc < 0)
+        evhttp_connection_free(evhttp_request_get_connection(r->ev));
+    else
+        evhttp_send_reply(r->ev, status, NULL, NULL);
 }
 
 static void send_body(struct httpd_request *r, int status, struct body_source *s)

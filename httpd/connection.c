@@ -186,11 +186,12 @@ static void begin_headers(struct connection *c)
 static void on_input(struct evbuffer *input, const struct evbuffer_cb_info *info, void *ctx)
 {
     struct connection *c = ctx;
-    if (info->n_added == 0)
+    if (info->n_added == 0 || c->ends)
         return;
     /* evhttp does not limit what arrives during an answer, and the length of a line within a body. */
     if (evbuffer_get_length(input) > c->server->max_input) {
         bufferevent_disable(c->bev, EV_READ);
+        c->ends = true;
         c->deadline = 0;
         return;
     }
@@ -229,7 +230,7 @@ void connection_end_answer(struct connection *c)
     c->state = CONNECTION_IDLE;
     c->began = clock_now();
     c->deadline = c->ends || c->server->stopping ? 0 : c->began + c->server->options.limits.idle_ms;
-    if (n == 0 || c->deadline == 0)
+    if (n == 0 || c->ends)
         return;
     /* The next request has arrived with this one, or a part of it. */
     begin_headers(c);

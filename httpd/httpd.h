@@ -91,9 +91,9 @@ int httpd_new(const struct httpd_options *options, struct httpd **ret, struct er
 void httpd_free(struct httpd *server);
 
 /*
- * Listens on all addresses of `host` (a name or an address; "" or NULL: every address of the machine). Port 0
- * chooses a free port, the same for each address. May be called several times. ERR_EXISTS if the port is in
- * use, ERR_NOT_FOUND if the address does not belong to this machine.
+ * Listens on all addresses of `host` (a name or an address; "" or NULL: or ::, every address of the machine).
+ * Port 0 chooses a free port, the same for each address. May be called several times. ERR_EXISTS if the port
+ * is in use, ERR_NOT_FOUND if the address does not belong to this machine.
  */
 int httpd_listen(struct httpd *server, const char *host, uint16_t port, struct err *err);
 

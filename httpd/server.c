@@ -74,9 +74,12 @@ static int copy_options(struct httpd *server, const struct httpd_options *option
     server->title = strdup(options->title ? options->title : "");
     if ((options->token && !server->token) || !server->title)
         return err_nomem(err);
-    for (const char *const *name = options->host_names; name && *name; name++)
-        if (strlist_add(&server->host_names, *name, err) < 0)
+    for (const char *const *name = options->host_names; name && *name; name++) {
+        size_t n = strlen(*name);
+        n -= n > 1 && (*name)[n - 1] == '.'; /* as copy_name (access.c) */
+        if (strlist_addn(&server->host_names, *name, n, err) < 0)
             return -1;
+    }
     return 0;
 }
 
@@ -267,6 +270,7 @@ static size_t open_sockets(struct addrinfo *list, uint16_t port, int ret[HTTPD_L
         }
         const union address own = get_own_address(fd);
         port = get_port(&own);
+        set_port(a->ai_addr, port); /* for is_listed_before */
         ret[n++] = fd;
     }
     errno = why;
@@ -292,7 +296,9 @@ int httpd_listen(struct httpd *server, const char *host, uint16_t port, struct e
     struct addrinfo *list = NULL;
     int sockets[HTTPD_LISTENERS_MAX];
     size_t n = 0;
-    int code = getaddrinfo(host && *host ? host : NULL, "0", &hints, &list);
+    /* [::] means every address, as in Go. */
+    bool everywhere = !host || !*host || strcmp(host, "::") == 0;
+    int code = getaddrinfo(everywhere ? NULL : host, "0", &hints, &list);
     if (code != 0) {
         err_set(err, ERR_NOT_FOUND, "cannot resolve %s: %s", host && *host ? host : "*", gai_strerror(code));
         return err_hint(err, "give an address of this machine, for example localhost");

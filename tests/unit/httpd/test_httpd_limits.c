@@ -311,6 +311,47 @@ static void a_client_cannot_fill_the_memory(void **state)
     end(&run);
 }
 
+/* Returns the peak of this process's resident memory in bytes. */
+static size_t peak_memory(void)
+{
+    struct buf status = BUF_INIT(65536);
+    int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    assert_int_equal(fd_read_all(fd, &status), 0);
+    close(fd);
+    const char *at = strstr(buf_str(&status), "VmHWM:");
+    size_t kb = at ? strtoul(at + 6, NULL, 10) : 0;
+    buf_release(&status);
+    return kb * 1024;
+}
+
+static void *drop_answers(void *fd)
+{
+    char chunk[4096];
+    while (recv(*(int *)fd, chunk, sizeof chunk, 0) > 0)
+        continue;
+    return NULL;
+}
+
+/* Requests without end, which arrive faster than they are answered. */
+static void a_client_that_reads_its_answers_cannot_fill_the_memory_either(void **state)
+{
+    (void)state;
+    struct running run;
+    pthread_t reader;
+    begin(&run, &(struct httpd_options)OPTIONS);
+    int fd = client_connect(&run);
+    assert_int_equal(pthread_create(&reader, NULL, drop_answers, &fd), 0);
+    size_t before = peak_memory();
+    flood(fd, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    if (!UNDER_SANITIZER)
+        assert_true(peak_memory() - before < (8u << 20));
+    shutdown(fd, SHUT_RDWR);
+    pthread_join(reader, NULL);
+    close(fd);
+    assert_status(get(&run, "/", ""), 200);
+    end(&run);
+}
+
 static void pipelined_requests_are_answered_in_their_order(void **state)
 {
     (void)state;
@@ -400,19 +441,6 @@ static void the_time_of_a_handler_is_limited_also_if_it_hears_of_progress(void *
 }
 
 /* ---- slow readers -------------------------------------------------------------------------------------- */
-
-/* Returns the peak of this process's resident memory in bytes. */
-static size_t peak_memory(void)
-{
-    struct buf status = BUF_INIT(65536);
-    int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-    assert_int_equal(fd_read_all(fd, &status), 0);
-    close(fd);
-    const char *at = strstr(buf_str(&status), "VmHWM:");
-    size_t kb = at ? strtoul(at + 6, NULL, 10) : 0;
-    buf_release(&status);
-    return kb * 1024;
-}
 
 /* Reads n bytes and drops them. */
 static void read_bytes(int fd, uint64_t n)
@@ -684,6 +712,7 @@ int main(void)
         cmocka_unit_test(an_idle_connection_is_closed_and_the_next_request_has_a_new_deadline),
         cmocka_unit_test(headers_and_bodies_have_a_maximum_size),
         cmocka_unit_test(a_client_cannot_fill_the_memory),
+        cmocka_unit_test(a_client_that_reads_its_answers_cannot_fill_the_memory_either),
         cmocka_unit_test(pipelined_requests_are_answered_in_their_order),
         cmocka_unit_test(a_handler_waits_and_other_clients_do_not),
         cmocka_unit_test(a_client_that_leaves_ends_the_wait_of_its_handler),
