@@ -113,6 +113,26 @@ int file_create_nameless(const char *path, struct err *err)
     return fd;
 }
 
+int file_create_temporary(const char *prefix, const char *ending, const char *preferred, char **ret_path,
+                          struct err *err)
+{
+    const char *directories[] = {getenv("XDG_RUNTIME_DIR"), preferred, getenv("TMPDIR"), "/tmp"};
+    for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
+        char *path = NULL;
+        if (!directories[i] || directories[i][0] != '/')
+            continue;
+        if (asprintf(&path, "%s/%s-XXXXXX%s", directories[i], prefix, ending) < 0)
+            return err_nomem(err);
+        int fd = mkostemps(path, (int)strlen(ending), O_CLOEXEC);
+        if (fd >= 0) {
+            *ret_path = path;
+            return fd;
+        }
+        free(path);
+    }
+    return err_sys(err, "cannot make a file under XDG_RUNTIME_DIR, TMPDIR or /tmp");
+}
+
 int file_create_in_memory(struct err *err)
 {
 #ifdef __linux__

@@ -23,6 +23,12 @@ int file_read(const char *path, struct buf *ret, struct err *err);
 /* Creates a file for writing and reading. Returns the descriptor or -1; ERR_EXISTS if the name is taken. */
 int file_create(const char *path, struct err *err);
 
+/* Creates a file PREFIX-XXXXXX with the ending, for writing and reading, in the first of these directories in
+ * which it can: $XDG_RUNTIME_DIR, `preferred` (NULL: none), $TMPDIR, /tmp. *ret_path is its path, as a new
+ * string. Returns the descriptor or -1. */
+int file_create_temporary(const char *prefix, const char *ending, const char *preferred, char **ret_path,
+                          struct err *err);
+
 /* Creates a file in memory for writing and reading; the system may swap it out. Returns the descriptor, or -1
  * with ERR_UNSUPPORTED if the system has no such files. */
 int file_create_in_memory(struct err *err);

@@ -335,6 +335,17 @@ void secret_mask(char *text, const char *needle)
     explicit_bzero(shown, sizeof shown);
 }
 
+int secret_make_hex(char *ret, size_t n, struct err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        unsigned char byte;
+        if (getentropy(&byte, 1) < 0)
+            return err_sys(err, "the system has no random numbers");
+        snprintf(ret + 2 * i, 3, "%02x", byte);
+    }
+    return 0;
+}
+
 void secret_protect_process(void)
 {
     setrlimit(RLIMIT_CORE, &(struct rlimit){0});

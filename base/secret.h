@@ -59,6 +59,9 @@ void secret_mask(char *text, const char *needle);
  */
 int secret_read_line(const char *path, int64_t deadline, int cancel_fd, struct secret *ret, struct err *err);
 
+/* Writes a random secret to `ret`: n random bytes in hexadecimal, 2 n digits and a NUL. */
+int secret_make_hex(char *ret, size_t n, struct err *err);
+
 /* Forbids core dumps of this process. On Linux also forbids that debuggers of the same user attach. Builds
  * with sanitizers only forbid core dumps, because sanitizers attach to the process. */
 void secret_protect_process(void);

@@ -7,21 +7,16 @@
 #include <strings.h>
 
 #include <openssl/crypto.h>
-#include <openssl/rand.h>
 
 #include "base/banned.h"
 
 int access_begin(struct httpd *server, struct err *err)
 {
-    unsigned char random[HTTPD_COOKIE_BYTES + 4];
-    if (RAND_bytes(random, sizeof random) != 1)
-        return err_set(err, ERR_FAILED, "OpenSSL has no random numbers");
-    snprintf(server->cookie_name, sizeof server->cookie_name, "visitor-%02x%02x%02x%02x", random[0],
-             random[1], random[2], random[3]);
-    char *at = server->cookie_value;
-    for (size_t i = 4; i < sizeof random; i++, at += 2)
-        snprintf(at, 3, "%02x", random[i]);
-    return 0;
+    static const char prefix[] = "visitor-";
+    memcpy(server->cookie_name, prefix, sizeof prefix);
+    return secret_make_hex(server->cookie_name + sizeof prefix - 1, 4, err) < 0
+               ? -1
+               : secret_make_hex(server->cookie_value, HTTPD_COOKIE_BYTES, err);
 }
 
 /* ---- Host and Origin ----------------------------------------------------------------------------------- */
@@ -122,20 +117,6 @@ static bool has_form_token(struct httpd_request *r)
     return n >= 0 && equals_secret(str_trim((struct str){value, (size_t)n}), r->server->token);
 }
 
-static void add_escaped(struct buf *to, const char *text)
-{
-    for (; *text; text++) {
-        if (*text == '<')
-            buf_adds(to, "&lt;");
-        else if (*text == '&')
-            buf_adds(to, "&amp;");
-        else if (*text == '"')
-            buf_adds(to, "&quot;");
-        else
-            buf_addc(to, *text);
-    }
-}
-
 static void answer_page(struct httpd_request *r, int status, const struct buf *page)
 {
     httpd_answer_bytes(r,
@@ -186,11 +167,11 @@ static void send_cookie(struct httpd_request *r)
     evhttp_add_header(evhttp_request_get_output_headers(r->ev), "Set-Cookie", cookie);
     buf_adds(&page, "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\">"
                     "<meta name=\"referrer\" content=\"no-referrer\"><title>");
-    add_escaped(&page, r->server->title);
+    buf_add_html_escaped(&page, r->server->title);
     buf_adds(&page, "</title>\n<meta http-equiv=\"refresh\" content=\"0; url=");
-    add_escaped(&page, buf_str(&to));
+    buf_add_html_escaped(&page, buf_str(&to));
     buf_adds(&page, "\">\n<p><a href=\"");
-    add_escaped(&page, buf_str(&to));
+    buf_add_html_escaped(&page, buf_str(&to));
     buf_adds(&page, "\">Continue</a></p>\n");
     answer_page(r, 200, &page);
     buf_release(&page);
@@ -202,9 +183,9 @@ static void ask_for_token(struct httpd_request *r, bool was_wrong)
     struct buf page = BUF_INIT(8192);
     buf_adds(&page, "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\">"
                     "<meta name=\"viewport\" content=\"width=device-width\"><title>");
-    add_escaped(&page, r->server->title);
+    buf_add_html_escaped(&page, r->server->title);
     buf_adds(&page, "</title>\n<h1>");
-    add_escaped(&page, r->server->title);
+    buf_add_html_escaped(&page, r->server->title);
     buf_adds(&page, "</h1>\n");
     if (was_wrong)
         buf_adds(&page, "<p role=\"alert\">This is not the token.</p>\n");
@@ -214,13 +195,7 @@ static void ask_for_token(struct httpd_request *r, bool was_wrong)
         "the token.</p>\n<form method=\"post\"><label>Token <input name=\"token\" type=\"password\" "
         "autofocus "
         "autocomplete=\"off\"></label> <button>Open</button></form>\n");
-    httpd_answer_bytes(r,
-                       &(struct httpd_answer){.status = 403,
-                                              .type = "text/html; charset=utf-8",
-                                              .policy =
-                                                  "default-src 'none'; base-uri 'none'; form-action 'self'; "
-                                                  "frame-ancestors 'none'"},
-                       page.data, page.len);
+    answer_page(r, 403, &page);
     buf_release(&page);
 }
 

@@ -1,5 +1,5 @@
-/* Who may send a request: the checks of Host and Origin, against DNS rebinding and forged requests of other
- * sites, and of the visitor's token. */
+/* The checks of a request's sender: Host and Origin, against DNS rebinding and forged requests of other
+ * sites, and the visitor's token. */
 #ifndef HTTPD_ACCESS_H
 #define HTTPD_ACCESS_H
 

@@ -1,6 +1,5 @@
 #include "httpd/connection.h"
 
-#include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,12 +38,7 @@ static struct bufferevent *create_bufferevent(struct event_base *base, void *ctx
 
 static void get_client(evutil_socket_t fd, unsigned char ret[16])
 {
-    union {
-        struct sockaddr any;
-        struct sockaddr_in v4;
-        struct sockaddr_in6 v6;
-        struct sockaddr_storage storage;
-    } peer = {.storage = {0}};
+    union socket_address peer = {.storage = {0}};
     socklen_t n = sizeof peer;
     memset(ret, 0, 16);
     if (getpeername(fd, &peer.any, &n) < 0)

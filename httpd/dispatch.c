@@ -142,7 +142,7 @@ static void check_and_call(struct httpd_request *r)
     else if (httpd_header(r, "Transfer-Encoding"))
         refuse(r, 411, "the request needs a Content-Length");
     else if (!may_have_body(ev) && evhttp_request_get_command(ev) != EVHTTP_REQ_HEAD)
-        refuse(r, 405, "the method is unknown here");
+        refuse(r, 501, "the server has no such method");
     else if (!r->path || !is_local_path(evhttp_request_get_uri(ev)))
         refuse(r, 400, "the path is malformed");
     else if (!access_host_is_ours(r->server, host))

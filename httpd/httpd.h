@@ -91,9 +91,9 @@ int httpd_new(const struct httpd_options *options, struct httpd **ret, struct er
 void httpd_free(struct httpd *server);
 
 /*
- * Listens on all addresses of `host` (a name or an address; "" or NULL: or ::, every address of the machine).
- * Port 0 chooses a free port, the same for each address. May be called several times. ERR_EXISTS if the port
- * is in use, ERR_NOT_FOUND if the address does not belong to this machine.
+ * Listens on all addresses of `host` (a name or an address; NULL, "" or "::": every address of the machine),
+ * at most 8. Port 0 chooses a free port, the same for each address. May be called several times. ERR_EXISTS
+ * if the port is in use, ERR_NOT_FOUND if the address does not belong to this machine.
  */
 int httpd_listen(struct httpd *server, const char *host, uint16_t port, struct err *err);
 
@@ -120,9 +120,9 @@ size_t httpd_connections(const struct httpd *server);
 
 /* The results below are valid until the request is answered. */
 enum httpd_method httpd_method(const struct httpd_request *request);
-const char *httpd_path(const struct httpd_request *request); /* without percent-encoding */
-const char *
-httpd_query_string(const struct httpd_request *request); /* as received, without `?`; "" if none */
+/* The path without percent-encoding; the query as received, without `?`, "" if there is none. */
+const char *httpd_path(const struct httpd_request *request);
+const char *httpd_query_string(const struct httpd_request *request);
 struct str httpd_body(struct httpd_request *request);
 const char *httpd_header(const struct httpd_request *request, const char *name); /* NULL: none */
 
@@ -153,13 +153,11 @@ void httpd_wait(struct httpd_request *request, const struct httpd_wait *wait);
 
 struct httpd_answer {
     int status;
-    const char *type; /* Content-Type */
-    const char
-        *policy;      /* Content-Security-Policy; NULL: nothing may load, and no page may frame the answer */
-    const char *etag; /* a strong tag without quotes: the same tag means the same bytes; NULL: none */
-    const char
-        *download; /* the file name under which a browser saves the answer; NULL: the browser shows it */
-    bool compress; /* gzip, if the client accepts it */
+    const char *type;     /* Content-Type */
+    const char *policy;   /* Content-Security-Policy; NULL: the answer loads nothing, and no page frames it */
+    const char *etag;     /* a strong tag without quotes: the same tag means the same bytes; NULL: none */
+    const char *download; /* the file name under which a browser saves the answer; NULL: it shows it */
+    bool compress;        /* gzip, if the client accepts it */
 };
 
 /*

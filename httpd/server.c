@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,30 +148,23 @@ static void pause_accepting(struct evconnlistener *listener, void *http)
     evconnlistener_disable(listener);
 }
 
-union address {
-    struct sockaddr any;
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
-    struct sockaddr_storage storage;
-};
-
-static union address get_own_address(int fd)
+static union socket_address get_own_address(int fd)
 {
-    union address own = {.storage = {0}};
+    union socket_address own = {.storage = {0}};
     socklen_t n = sizeof own;
     if (getsockname(fd, &own.any, &n) < 0)
         own.any.sa_family = AF_UNSPEC;
     return own;
 }
 
-static bool is_loopback(const union address *a)
+static bool is_loopback(const union socket_address *a)
 {
     return a->any.sa_family == AF_INET6  ? IN6_IS_ADDR_LOOPBACK(&a->v6.sin6_addr)
            : a->any.sa_family == AF_INET ? ntohl(a->v4.sin_addr.s_addr) >> 24 == 127
                                          : false;
 }
 
-static uint16_t get_port(const union address *a)
+static uint16_t get_port(const union socket_address *a)
 {
     return ntohs(a->any.sa_family == AF_INET6 ? a->v6.sin6_port : a->v4.sin_port);
 }
@@ -180,7 +172,7 @@ static uint16_t get_port(const union address *a)
 int httpd_listen_on(struct httpd *server, int fd, struct err *err)
 {
     const unsigned flags = LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_CLOSE_ON_FREE;
-    const union address own = get_own_address(fd);
+    const union socket_address own = get_own_address(fd);
     struct evconnlistener *l = NULL;
     struct evhttp_bound_socket *bound = NULL;
     if (server->n_listeners == HTTPD_LISTENERS_MAX) {
@@ -268,7 +260,7 @@ static size_t open_sockets(struct addrinfo *list, uint16_t port, int ret[HTTPD_L
                 fd_close(&ret[--n]);
             break;
         }
-        const union address own = get_own_address(fd);
+        const union socket_address own = get_own_address(fd);
         port = get_port(&own);
         set_port(a->ai_addr, port); /* for is_listed_before */
         ret[n++] = fd;

@@ -2,8 +2,10 @@
 #ifndef HTTPD_SERVER_H
 #define HTTPD_SERVER_H
 
+#include <netinet/in.h>
 #include <stdatomic.h>
 #include <sys/queue.h>
+#include <sys/socket.h>
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -16,6 +18,14 @@
 #include "httpd/httpd.h"
 
 struct connection;
+
+union socket_address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    struct sockaddr_storage storage;
+};
+
 TAILQ_HEAD(connection_list, connection);
 
 #define HTTPD_LISTENERS_MAX 8

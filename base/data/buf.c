@@ -91,6 +91,20 @@ void buf_add_percent_encoded(struct buf *b, const char *s)
     }
 }
 
+void buf_add_html_escaped(struct buf *b, const char *s)
+{
+    for (; *s; s++) {
+        if (*s == '&')
+            buf_adds(b, "&amp;");
+        else if (*s == '<')
+            buf_adds(b, "&lt;");
+        else if (*s == '"')
+            buf_adds(b, "&quot;");
+        else
+            buf_addc(b, *s);
+    }
+}
+
 /* The second vsnprintf runs only if the text does not fit the first time. */
 void buf_addf(struct buf *b, const char *fmt, ...)
 {

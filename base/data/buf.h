@@ -36,6 +36,8 @@ void buf_adds(struct buf *b, const char *s);
 void buf_addc(struct buf *b, char c);
 /* Appends s as a value in a URL: percent-escapes all but unreserved characters (RFC 3986). */
 void buf_add_percent_encoded(struct buf *b, const char *s);
+/* Appends s as the text of an HTML element, or as an attribute's value between double quotes. */
+void buf_add_html_escaped(struct buf *b, const char *s);
 void buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Returns writable memory for up to *n bytes after the last byte, and sets *n to its size. The caller writes

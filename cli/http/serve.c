@@ -1,7 +1,6 @@
 #include "cli/http/serve.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,6 @@
 #include "base/banned.h"
 
 #define TOKEN_BYTES 24
-#define LAUNCHER_ENDING ".html"
 
 /* ---- the address --------------------------------------------------------------------------------------- */
 
@@ -65,129 +63,123 @@ static bool is_wildcard(const char *host)
 
 /* ---- the browser --------------------------------------------------------------------------------------- */
 
-static void add_escaped(struct buf *to, const char *text)
-{
-    for (; *text; text++) {
-        if (*text == '&')
-            buf_adds(to, "&amp;");
-        else if (*text == '"')
-            buf_adds(to, "&quot;");
-        else if (*text == '<')
-            buf_adds(to, "&lt;");
-        else
-            buf_addc(to, *text);
-    }
-}
-
 /* Writes a page that leads to the URL, in a file that only the user can read. The caller removes the file and
  * frees *ret_path. */
 static int write_launcher(const char *url, char **ret_path, struct err *err)
 {
-    const char *directories[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
     struct buf page = BUF_INIT(65536);
     char *path = NULL;
-    int fd = -1;
-    for (size_t i = 0; fd < 0 && i < sizeof directories / sizeof *directories; i++) {
-        if (!directories[i] || directories[i][0] != '/')
-            continue;
-        free(path);
-        if (asprintf(&path, "%s/profgrab-open-XXXXXX" LAUNCHER_ENDING, directories[i]) < 0)
-            return err_nomem(err);
-        fd = mkostemps(path, sizeof LAUNCHER_ENDING - 1, O_CLOEXEC);
-    }
+    int fd = file_create_temporary("profgrab-open", ".html", NULL, &path, err);
+    if (fd < 0)
+        return -1;
     buf_adds(
         &page,
         "<!doctype html><meta charset=\"utf-8\"><title>profgrab</title>"
         "<meta name=\"referrer\" content=\"no-referrer\"><meta http-equiv=\"refresh\" content=\"0; url=");
-    add_escaped(&page, url);
+    buf_add_html_escaped(&page, url);
     buf_adds(&page, "\">\n");
-    int rc = fd < 0 ? err_sys(err, "cannot make a file under XDG_RUNTIME_DIR, TMPDIR or /tmp")
-                    : fd_write_all(fd, buf_str(&page), page.len, err);
-    if (rc < 0 && fd >= 0)
-        unlink(path);
+    int rc = fd_write_all(fd, buf_str(&page), page.len, err);
     fd_close(&fd);
     buf_release(&page);
-    if (rc == 0)
-        *ret_path = path;
-    else
+    if (rc < 0) {
+        unlink(path);
         free(path);
-    return rc;
+        return -1;
+    }
+    *ret_path = path;
+    return 0;
+}
+
+/* ---- serving ------------------------------------------------------------------------------------------- */
+
+struct serve {
+    struct serve_options options;
+    struct httpd *httpd;
+    char token[2 * TOKEN_BYTES + 1];
+    char *url; /* of the first page, with the token */
+};
+
+static int make_url(struct serve *s, const char *host, struct err *err)
+{
+    const char *path = s->options.path;
+    return asprintf(&s->url, strchr(host, ':') ? "http://[%s]:%u%s%stoken=%s" : "http://%s:%u%s%stoken=%s",
+                    host, httpd_port(s->httpd), path, strchr(path, '?') ? "&" : "?", s->token) < 0
+               ? err_nomem(err)
+               : 0;
+}
+
+static int listen_at(struct serve *s, const struct address *a, struct err *err)
+{
+    char own_name[256] = "";
+    bool everywhere = is_wildcard(a->host);
+    if (everywhere && gethostname(own_name, sizeof own_name - 1) < 0)
+        own_name[0] = '\0';
+    const char *name = *own_name ? own_name : a->host;
+    const char *names[] = {name, NULL};
+    const struct httpd_options o = {.routes = s->options.routes,
+                                    .ctx = s->options.ctx,
+                                    .limits = HTTPD_LIMITS,
+                                    .host_names = names,
+                                    .accepts_addresses = !address_is_loopback(a->host),
+                                    .token = s->token,
+                                    .title = s->options.title};
+    return httpd_new(&o, &s->httpd, err) < 0 || httpd_listen(s->httpd, a->host, a->port, err) < 0
+               ? -1
+               : make_url(s, name, err);
+}
+
+int serve_open(const struct serve_options *options, struct serve **ret, struct err *err)
+{
+    struct address a;
+    struct serve *s = calloc(1, sizeof *s);
+    if (!s)
+        return err_nomem(err);
+    s->options = *options;
+    if (parse_address(options->address, &a, err) < 0 || secret_make_hex(s->token, TOKEN_BYTES, err) < 0 ||
+        listen_at(s, &a, err) < 0) {
+        serve_close(s);
+        return -1;
+    }
+    if (httpd_listens_beyond_loopback(s->httpd))
+        message_print(
+            "warning: other machines can connect to %s, and nothing encrypts the connection; only the token "
+            "keeps them from the profiles",
+            a.host);
+    *ret = s;
+    return 0;
+}
+
+void serve_close(struct serve *s)
+{
+    if (!s)
+        return;
+    httpd_free(s->httpd);
+    free(s->url);
+    free(s);
 }
 
 /* Opens the browser, or prints why it cannot. *ret_launcher: the file to remove at the end, or NULL. */
-static void open_browser(const struct serve_options *o, const char *url, char **ret_launcher)
+static void open_browser(const struct serve *s, char **ret_launcher)
 {
     struct err err = ERR_INIT;
-    if (!o->open_browser ||
-        (write_launcher(url, ret_launcher, &err) == 0 && o->open_browser(*ret_launcher, &err) == 0))
+    if (!s->options.open_browser || (write_launcher(s->url, ret_launcher, &err) == 0 &&
+                                     s->options.open_browser(*ret_launcher, &err) == 0))
         return;
     err_hint(&err, "set $BROWSER to a browser, or open the address yourself");
     message_print_error(stderr, &err);
 }
 
-/* ---- serving ------------------------------------------------------------------------------------------- */
-
-static int make_token(char ret[2 * TOKEN_BYTES + 1], struct err *err)
+int serve_run(struct serve *s, struct err *err)
 {
-    unsigned char bytes[TOKEN_BYTES];
-    if (getentropy(bytes, sizeof bytes) < 0)
-        return err_sys(err, "the system has no random numbers");
-    for (size_t i = 0; i < sizeof bytes; i++)
-        snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
-    return 0;
-}
-
-/* Prints the address, opens the browser and serves. */
-static int run_server(const struct serve_options *o, struct httpd *httpd, const char *url_prefix,
-                      const char *token, struct err *err)
-{
-    char *url = NULL, *launcher = NULL;
-    if (asprintf(&url, "%s:%u%s%stoken=%s", url_prefix, httpd_port(httpd), o->path,
-                 strchr(o->path, '?') ? "&" : "?", token) < 0)
-        return err_nomem(err);
-    printf("%s\n", url);
+    char *launcher = NULL;
+    printf("%s\n", s->url);
     int rc = standard_stream_flush(stdout, err);
     if (rc == 0) {
-        open_browser(o, url, &launcher);
-        rc = httpd_run(httpd, signals_cancel_fd(), err);
+        open_browser(s, &launcher);
+        rc = httpd_run(s->httpd, signals_cancel_fd(), err);
     }
     if (launcher)
         unlink(launcher);
     free(launcher);
-    free(url);
     return rc < 0 ? -1 : err_set(err, ERR_CANCELLED, "interrupted");
-}
-
-int serve_pages(const struct serve_options *options, struct err *err)
-{
-    char token[2 * TOKEN_BYTES + 1], own_name[256] = "", prefix[300];
-    struct address a;
-    struct httpd *httpd = NULL;
-    if (parse_address(options->address, &a, err) < 0 || make_token(token, err) < 0)
-        return -1;
-    bool local = address_is_loopback(a.host), everywhere = is_wildcard(a.host);
-    if (gethostname(own_name, sizeof own_name - 1) < 0)
-        own_name[0] = '\0';
-    const char *names[] = {a.host, everywhere && *own_name ? own_name : NULL, NULL};
-    const char *shown = everywhere && *own_name ? own_name : a.host;
-    snprintf(prefix, sizeof prefix, strchr(shown, ':') ? "http://[%s]" : "http://%s", shown);
-    const struct httpd_options o = {.routes = options->routes,
-                                    .ctx = options->ctx,
-                                    .limits = HTTPD_LIMITS,
-                                    .host_names = names,
-                                    .accepts_addresses = !local,
-                                    .token = token,
-                                    .title = options->title};
-    int rc = httpd_new(&o, &httpd, err);
-    if (rc == 0)
-        rc = httpd_listen(httpd, a.host, a.port, err);
-    if (rc == 0 && httpd_listens_beyond_loopback(httpd))
-        message_print(
-            "warning: other machines can connect to %s, and nothing encrypts the connection; only the token "
-            "keeps them from the profiles",
-            a.host);
-    if (rc == 0)
-        rc = run_server(options, httpd, prefix, token, err);
-    httpd_free(httpd);
-    return rc;
 }

@@ -21,12 +21,17 @@ struct serve_options {
     int (*open_browser)(const char *file, struct err *err);
 };
 
-/*
- * Listens, prints the address, opens the browser, and serves until a signal. The caller has installed the
- * signals' handlers (signals.h). A browser that cannot be opened is a message, not an error. Returns -1 with
- * ERR_CANCELLED after a signal; prints a warning before it listens on an address that other machines can
- * reach.
+struct serve;
+
+/* Listens at the address, before the caller makes the pages. Prints a warning if other machines can connect.
+ * `ctx` and `routes` must outlive *ret. */
+int serve_open(const struct serve_options *options, struct serve **ret, struct err *err);
+void serve_close(struct serve *serve);
+
+/* Prints the address with the token, opens the browser, and serves until a signal: ERR_CANCELLED. The caller
+ * has installed the signals' handlers (signals.h). A browser that cannot be opened is a message, not an
+ * error.
  */
-int serve_pages(const struct serve_options *options, struct err *err);
+int serve_run(struct serve *serve, struct err *err);
 
 #endif

@@ -19,8 +19,6 @@
 #include "cli/term/message.h"
 #include "base/banned.h"
 
-#define ENDING ".html"
-
 struct view_options {
     struct strlist identities;
     const char *passphrase_file;
@@ -42,28 +40,6 @@ static const struct option options[] = {
      offsetof(struct view_options, passphrase_file), 0},
     OPTIONS_END,
 };
-
-/* Creates a file that only the user can read, in a directory that the system cleans up. Prefers a directory
- * in memory for decrypted content. */
-static int create_page(bool decrypted, char **ret_path, struct err *err)
-{
-    const char *directories[] = {getenv("XDG_RUNTIME_DIR"), decrypted ? "/dev/shm" : NULL, getenv("TMPDIR"),
-                                 "/tmp"};
-    for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
-        char *path = NULL;
-        if (!directories[i] || directories[i][0] != '/')
-            continue;
-        if (asprintf(&path, "%s/profgrab-view-XXXXXX" ENDING, directories[i]) < 0)
-            return err_nomem(err);
-        int fd = mkostemps(path, sizeof ENDING - 1, O_CLOEXEC);
-        if (fd >= 0) {
-            *ret_path = path;
-            return fd;
-        }
-        free(path);
-    }
-    return err_sys(err, "cannot make a file under XDG_RUNTIME_DIR, TMPDIR or /tmp");
-}
 
 static const struct page_notes notes_on_stderr = {message_print_line, NULL};
 
@@ -248,19 +224,45 @@ static int open_browser(const char *file, struct err *err)
     return pprof_open_viewer("", file, &no_wait, err);
 }
 
-static int serve_page(const struct view_options *o, int fd, struct err *err)
+/* Creates the file of a page that is served, if possible in memory. */
+static int create_served_page(struct err *err)
+{
+    struct err why = ERR_INIT;
+    char *path = NULL;
+    int fd = file_create_in_memory(&why);
+    if (fd < 0 && why.kind == ERR_UNSUPPORTED &&
+        (fd = file_create_temporary("profgrab-view", ".html", NULL, &path, &why)) >= 0)
+        unlink(path);
+    free(path);
+    if (fd < 0)
+        *err = why;
+    return fd;
+}
+
+/* Listens before it draws the page, because a wrong address should not cost the time of drawing. */
+static int serve_files(const struct view_options *o, const struct strlist *words, struct err *err)
 {
     static const struct httpd_route routes[] = {{"/", HTTPD_GET, answer_page, 0}, {NULL, 0, NULL, 0}};
-    struct served_page page = {.fd = fd};
-    if (sha256_file(fd, 0, signals_cancel_fd(), &page.content, err) < 0)
-        return -1;
-    const struct serve_options serve = {.address = o->http,
-                                        .title = "profgrab view",
-                                        .path = "/",
-                                        .routes = routes,
-                                        .ctx = &page,
-                                        .open_browser = o->no_browser ? NULL : open_browser};
-    return serve_pages(&serve, err);
+    struct served_page page = {.fd = -1};
+    struct serve *serve = NULL;
+    const struct serve_options options_of_page = {.address = o->http,
+                                                  .title = "profgrab view",
+                                                  .path = "/",
+                                                  .routes = routes,
+                                                  .ctx = &page,
+                                                  .open_browser = o->no_browser ? NULL : open_browser};
+    int rc = serve_open(&options_of_page, &serve, err);
+    if (rc == 0)
+        rc = page.fd = create_served_page(err);
+    if (rc >= 0)
+        rc = write_page(o, words, page.fd, "the page", err);
+    if (rc == 0)
+        rc = sha256_file(page.fd, 0, signals_cancel_fd(), &page.content, err);
+    if (rc == 0)
+        rc = serve_run(serve, err);
+    serve_close(serve);
+    fd_close(&page.fd);
+    return rc;
 }
 
 /* Returns whether a word names an encrypted bundle, or a member of one. */
@@ -276,26 +278,16 @@ static bool has_encrypted_bundle(const struct strlist *words)
     return encrypted;
 }
 
+/* Prefers a directory in memory for decrypted content. */
 static int view_files(const struct view_options *o, const struct strlist *words, struct err *err)
 {
     char *path = NULL;
     bool decrypted = has_encrypted_bundle(words);
-    if (signals_install(err) < 0)
-        return -1;
-    int fd = create_page(decrypted, &path, err);
+    int fd = file_create_temporary("profgrab-view", ".html", decrypted ? "/dev/shm" : NULL, &path, err);
     if (fd < 0)
         return -1;
-    /* A page that is served needs no name. */
-    if (o->http)
-        unlink(path);
     int rc = write_page(o, words, fd, path, err);
-    if (rc == 0 && o->http)
-        rc = serve_page(o, fd, err);
     fd_close(&fd);
-    if (o->http) {
-        free(path);
-        return rc;
-    }
     if (rc == 0 && decrypted)
         message_print("the page is in plain text: `rm %s` when you have seen it", path);
     if (rc < 0)
@@ -316,7 +308,9 @@ static int run_view(int argc, char **argv, struct err *err)
         rc = err_hint(err, "profgrab view BUNDLE, or profgrab view cpu.pb.gz heap.pb.gz...");
     }
     if (rc == 0)
-        rc = view_files(&o, &words, err);
+        rc = signals_install(err);
+    if (rc == 0)
+        rc = o.http ? serve_files(&o, &words, err) : view_files(&o, &words, err);
     strlist_release(&o.identities);
     strlist_release(&words);
     int code = rc < 0 ? exit_status_of(err) : EXIT_OK;

@@ -117,6 +117,10 @@ gone() { ! rig_alive view; }
     assert_status 1
     assert_stderr_has "profgrab: localhost:${port%/} is in use by another program"
     assert_stderr_has 'hint: choose another port'
+    # Before it reads the file.
+    run_profgrab view --http="localhost:${port%/}" --no-browser missing.pb.gz
+    assert_status 1
+    assert_stderr_has 'is in use by another program'
     run_profgrab view --http=192.0.2.1:0 --no-browser "$RIG_DIR/heap.pb.gz"
     assert_status 1
     assert_stderr_has '192.0.2.1 is not an address of this machine'

@@ -114,6 +114,18 @@ static char *make_letters(size_t n)
     return text;
 }
 
+static void random_secrets_differ(void **state)
+{
+    (void)state;
+    char a[33], b[33];
+    struct err err = ERR_INIT;
+    assert_int_equal(secret_make_hex(a, 16, &err), 0);
+    assert_int_equal(secret_make_hex(b, 16, &err), 0);
+    assert_int_equal(strspn(a, "0123456789abcdef"), 32);
+    assert_int_equal(strlen(a), 32);
+    assert_string_not_equal(a, b);
+}
+
 static void a_secret_has_a_maximum_length(void **state)
 {
     char *most = make_letters(SECRET_MAX - 1), *more = make_letters(SECRET_MAX);
@@ -481,6 +493,7 @@ static void a_line_is_read_only_from_a_private_file_or_fifo(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_secrets_differ),
         cmocka_unit_test(an_environment_variable_gives_the_secret),
         cmocka_unit_test(a_secret_is_one_line_of_visible_ascii),
         SCRATCH(a_secret_has_a_maximum_length),

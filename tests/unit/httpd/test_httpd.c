@@ -110,9 +110,9 @@ static void ambiguous_requests_are_refused_and_end_the_connection(void **state)
         {"HEAD /", "Content-Length: 3\r\n", 400, ""},
         {"TRACE /", "Content-Length: 3\r\n", 400, "has no body"},
         {"PROPFIND /", "Content-Length: 3\r\n", 400, "has no body"},
-        {"PROPFIND /", "", 405, "unknown"},
-        {"TRACE /", "", 405, "unknown"},
-        {"CONNECT localhost:1", "", 405, "unknown"},
+        {"PROPFIND /", "", 501, "no such method"},
+        {"TRACE /", "", 501, "no such method"},
+        {"CONNECT localhost:1", "", 501, "no such method"},
     };
     struct running run;
     begin(&run, &(struct httpd_options)OPTIONS);

@@ -545,7 +545,7 @@ static void a_stopped_server_finishes_its_requests(void **state)
     WAIT_FOR(atomic_load(&run.site.n_slow) == 1);
     assert_int_equal(write(run.stop[1], "x", 1), 1);
     assert_true(is_closed_within(idle, CLIENT_S * 1000) && is_closed_within(silent, CLIENT_S * 1000));
-    /* Nobody can connect any more. */
+    /* The server refuses new connections. */
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(httpd_port(run.httpd))};
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     int late = fd_socket(AF_INET, NULL);

@@ -84,6 +84,15 @@ static void a_piece_larger_than_the_limit_is_refused(void **state)
     buf_release(&b);
 }
 
+static void html_is_escaped_for_text_and_attributes(void **state)
+{
+    (void)state;
+    struct buf b = BUF_INIT(100);
+    buf_add_html_escaped(&b, "a<b>&\"c'&amp;\xc3\xa9");
+    assert_string_equal(buf_str(&b), "a&lt;b>&amp;&quot;c'&amp;amp;\xc3\xa9");
+    buf_release(&b);
+}
+
 static void bytes_are_removed_at_the_front(void **state)
 {
     (void)state;
@@ -292,6 +301,7 @@ int main(void)
         cmocka_unit_test(a_buffer_grows_to_its_maximum),
         cmocka_unit_test(a_failed_buffer_is_usable_again_after_buf_clear),
         cmocka_unit_test(a_piece_larger_than_the_limit_is_refused),
+        cmocka_unit_test(html_is_escaped_for_text_and_attributes),
         cmocka_unit_test(bytes_are_removed_at_the_front),
         cmocka_unit_test(buf_detach_gives_the_memory_to_the_caller),
         cmocka_unit_test(an_error_has_a_message_a_kind_and_a_hint),
