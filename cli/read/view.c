@@ -239,6 +239,16 @@ static int create_served_page(struct err *err)
     return fd;
 }
 
+/* Refuses the address that the user wrote as a word of its own: it would be a missing file. */
+static int check_words(const struct view_options *o, const struct strlist *words, struct err *err)
+{
+    const char *word = words->items[0], *colon = strrchr(word, ':');
+    if (*o->http || input_exists(word) || !colon || colon[1 + strspn(colon + 1, "0123456789")])
+        return 0;
+    err_set(err, ERR_USAGE, "%s is no file", word);
+    return err_hint(err, "if it is the address, write --http=%s", word);
+}
+
 /* Listens before it draws the page, because a wrong address should not cost the time of drawing. */
 static int serve_files(const struct view_options *o, const struct strlist *words, struct err *err)
 {
@@ -251,7 +261,9 @@ static int serve_files(const struct view_options *o, const struct strlist *words
                                                   .routes = routes,
                                                   .ctx = &page,
                                                   .open_browser = o->no_browser ? NULL : open_browser};
-    int rc = serve_open(&options_of_page, &serve, err);
+    int rc = check_words(o, words, err);
+    if (rc == 0)
+        rc = serve_open(&options_of_page, &serve, err);
     if (rc == 0)
         rc = page.fd = create_served_page(err);
     if (rc >= 0)

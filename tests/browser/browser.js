@@ -41,7 +41,7 @@ async function start() {
             executablePath: programs.find((program) => program && existsSync(program)),
             env: { PATH: process.env.PATH, HOME: home, TMPDIR: home, XDG_CONFIG_HOME: home, XDG_CACHE_HOME: home, LC_ALL: 'C.UTF-8' },
             chromiumSandbox,
-            args: ['--disable-gpu', '--host-resolver-rules=MAP * ~NOTFOUND'],
+            args: ['--disable-gpu', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1'],
         });
     // Chromium's own sandbox does not start for root, and needs privileges that many containers lack.
     const launched = await (process.getuid() === 0 ? launch(false) : launch(true).catch(() => launch(false)));
@@ -53,6 +53,9 @@ async function start() {
         },
     };
 }
+
+/** Returns a new context of the browser, with its own cookies. The caller closes it. */
+export const newContext = async () => (await browser()).launched.newContext();
 
 /** Ends the browser, if one was started. */
 export const end = async () => started && (await started).end();

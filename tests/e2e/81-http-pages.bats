@@ -124,6 +124,9 @@ gone() { ! rig_alive view; }
     run_profgrab view --http=192.0.2.1:0 --no-browser "$RIG_DIR/heap.pb.gz"
     assert_status 1
     assert_stderr_has '192.0.2.1 is not an address of this machine'
+    run_profgrab view --http localhost:8080 "$RIG_DIR/heap.pb.gz"
+    assert_status 2
+    assert_stderr_has 'hint: if it is the address, write --http=localhost:8080'
     local address
     for address in 8080 :99999 a:b '[::1' ::1:80; do
         run_profgrab view --http="$address" --no-browser "$RIG_DIR/heap.pb.gz"
