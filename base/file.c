@@ -143,6 +143,21 @@ int file_create_in_memory(struct err *err)
     return err_set(err, ERR_UNSUPPORTED, "this system has no files in memory");
 }
 
+int file_create_scratch(struct err *err)
+{
+    struct err why = ERR_INIT;
+    int fd = file_create_in_memory(&why);
+    if (fd < 0 && why.kind == ERR_UNSUPPORTED) {
+        const char *dir = getenv("TMPDIR");
+        char *path = file_join(dir && *dir ? dir : "/tmp", "profgrab");
+        fd = path ? file_create_nameless(path, &why) : err_nomem(&why);
+        free(path);
+    }
+    if (fd < 0 && err)
+        *err = why;
+    return fd;
+}
+
 int file_write(const char *path, const void *p, size_t n, struct err *err)
 {
     struct dir parent;

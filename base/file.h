@@ -33,6 +33,10 @@ int file_create_temporary(const char *prefix, const char *ending, const char *pr
  * with ERR_UNSUPPORTED if the system has no such files. */
 int file_create_in_memory(struct err *err);
 
+/* Creates a file without a name, for writing and reading, for bytes that should reach no disk: in memory, or
+ * in $TMPDIR or /tmp if the system has no files in memory. Returns the descriptor or -1. */
+int file_create_scratch(struct err *err);
+
 /* Creates a file without a name, for writing and reading, in the directory of `path`. The file vanishes when
  * its last descriptor closes, however the process ends. Returns the descriptor or -1. */
 int file_create_nameless(const char *path, struct err *err);

@@ -40,14 +40,15 @@ static char *user_cache_dir(struct err *err)
     return dir;
 }
 
-/* Checks that only the user can change the file `name`; "" means the cache directory. */
+/* Checks that only the user can change the file `name`, and that it has no other name; "" means the cache
+ * directory. */
 static int check_owned(const struct cache *c, const char *name, const struct stat *st, struct err *err)
 {
     if (st->st_uid == geteuid() && !(st->st_mode & (S_IWGRP | S_IWOTH)) &&
-        (*name ? S_ISREG(st->st_mode) : S_ISDIR(st->st_mode)))
+        (*name ? S_ISREG(st->st_mode) && st->st_nlink == 1 : S_ISDIR(st->st_mode)))
         return 0;
     return err_set(err, ERR_FAILED, "%s%s%s is not used: it must be a %s that only you can change", c->path,
-                   *name ? "/" : "", name, *name ? "file" : "directory");
+                   *name ? "/" : "", name, *name ? "file with one name" : "directory");
 }
 
 static void cache_close(struct cache *c)

@@ -302,6 +302,7 @@ struct task {
     struct profile *profile;
     struct report_settings settings;
     struct destination to;
+    bool is_decrypted; /* a source is an encrypted bundle */
 };
 
 /* Makes graphviz draw the graph in `graph_fd`, a nameless file. */
@@ -340,15 +341,12 @@ static int run_confined(const struct confined_task *c, struct err *err)
 /* Writes the graph into a nameless file, and makes graphviz draw it. */
 static int write_picture(struct task *task, struct err *err)
 {
-    const char *dir = getenv("TMPDIR");
-    char *path = file_join(dir && *dir ? dir : "/tmp", "pprof.dot");
-    int fd = path ? file_create_nameless(path, err) : err_nomem(err);
+    int fd = file_create_scratch(err);
     struct destination text = {.output = "", .fd = fd, .line = BUF_INIT(1)};
     int rc = fd < 0 ? -1 : run_confined(&(struct confined_task){task, &text, false}, err);
     if (rc == 0)
         rc = draw_graph(task, fd, err);
     fd_close(&fd);
-    free(path);
     return rc;
 }
 
@@ -405,12 +403,16 @@ static int run_task_in_child(struct task *task, const struct pprof_session *sess
     return code > 128 ? err_set(err, ERR_FAILED, "signal %d ended the report", code - 128) : -1;
 }
 
-/* Writes the report to a temporary file and shows it. */
+/* Writes the report to a temporary file and shows it. A report of an encrypted bundle stays in memory, if the
+ * system has a directory there. */
 static int write_and_view(struct task *task, struct pprof_session *session, struct err *err)
 {
-    const char *dir = getenv("TMPDIR");
+    const char *dir = getenv("TMPDIR"), *suffix = task->type->suffix;
     char *path = NULL;
-    task->to.fd = pprof_create_numbered(dir && *dir ? dir : "/tmp", "pprof", task->type->suffix, &path, err);
+    if (task->is_decrypted)
+        task->to.fd = pprof_create_numbered("/dev/shm", "pprof", suffix, &path, NULL);
+    if (task->to.fd < 0)
+        task->to.fd = pprof_create_numbered(dir && *dir ? dir : "/tmp", "pprof", suffix, &path, err);
     if (task->to.fd < 0)
         return -1;
     task->to.output = path;
@@ -435,6 +437,7 @@ static int write_output(const struct pprof_options *o, struct profile *p, struct
         .budget = o->budget,
         .profile = p,
         .settings = o->report,
+        .is_decrypted = o->keys && o->keys->opener,
         .to = {.output = output, .keep = o->keep_output, .fd = -1, .line = BUF_INIT((size_t)64 << 20)}};
     task.settings.format = type->format;
     if (!output && type->viewer)

@@ -224,21 +224,6 @@ static int open_browser(const char *file, struct err *err)
     return pprof_open_viewer("", file, &no_wait, err);
 }
 
-/* Creates the file of a page that is served, if possible in memory. */
-static int create_served_page(struct err *err)
-{
-    struct err why = ERR_INIT;
-    char *path = NULL;
-    int fd = file_create_in_memory(&why);
-    if (fd < 0 && why.kind == ERR_UNSUPPORTED &&
-        (fd = file_create_temporary("profgrab-view", ".html", NULL, &path, &why)) >= 0)
-        unlink(path);
-    free(path);
-    if (fd < 0)
-        *err = why;
-    return fd;
-}
-
 /* Refuses the address that the user wrote as a word of its own: it would be a missing file. */
 static int check_words(const struct view_options *o, const struct strlist *words, struct err *err)
 {
@@ -265,7 +250,7 @@ static int serve_files(const struct view_options *o, const struct strlist *words
     if (rc == 0)
         rc = serve_open(&options_of_page, &serve, err);
     if (rc == 0)
-        rc = page.fd = create_served_page(err);
+        rc = page.fd = file_create_scratch(err);
     if (rc >= 0)
         rc = write_page(o, words, page.fd, "the page", err);
     if (rc == 0)

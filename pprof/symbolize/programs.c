@@ -79,10 +79,7 @@ static char *find_program(const struct programs *p, enum symbolize_program progr
  * its descriptor, or -1. */
 static int write_input(struct str input, struct err *err)
 {
-    const char *dir = getenv("TMPDIR");
-    char *beside = file_join(dir && *dir ? dir : "/tmp", "pprof.names");
-    int fd = beside ? file_create_nameless(beside, err) : err_nomem(err);
-    free(beside);
+    int fd = file_create_scratch(err);
     if (fd >= 0 && (fd_write_all(fd, input.p, input.n, err) < 0 ||
                     (lseek(fd, 0, SEEK_SET) != 0 && err_sys(err, "cannot read a file back") < 0)))
         fd_close(&fd);

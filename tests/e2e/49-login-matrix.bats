@@ -205,14 +205,17 @@ assert_apart() { # SETTING QUESTIONS GIVEN
 
 @test "each keyboard-interactive question names its host" {
     local setting login
-    for setting in jump known_hosts; do
+    sed -i 's/User ann/User kbd/' config config-two
+    for setting in hostname jump alias known_hosts config agent; do
         row "$setting"
-        sed -i 's/User ann/User kbd/' config config-two
         write_hosts "$one" "$two"
         run_hosts --via libssh2 --host one,two heap
-        login=kbd@127.0.0.1
-        [[ $setting != jump ]] || login=kbd@10.0.0.5
-        assert_apart "$setting" "$login (one): Password: "$'\n'"$login (two): Password: " $'kbd pw-one\nkbd pw-two'
+        login=(kbd@127.0.0.1 kbd@127.0.0.1)
+        case $setting in
+        hostname) login[1]=kbd@localhost ;;
+        jump) login=(kbd@10.0.0.5 kbd@10.0.0.5) ;;
+        esac
+        assert_apart "$setting" "${login[0]} (one): Password: "$'\n'"${login[1]} (two): Password: " $'kbd pw-one\nkbd pw-two'
     done
 }
 
@@ -220,7 +223,7 @@ assert_apart() { # SETTING QUESTIONS GIVEN
     local setting user
     for user in ann kbd; do
         sed -i "s/User [a-z]*$/User $user/" config config-two
-        for setting in jump alias known_hosts config agent; do
+        for setting in hostname jump alias known_hosts config agent; do
             row "$setting"
             write_hosts "$one" "$two"
             run_hosts --via openssh --host one,two heap
@@ -228,6 +231,10 @@ assert_apart() { # SETTING QUESTIONS GIVEN
             assert_equal "$(received)" "$user pw-one"$'\n'"$user pw-two"
         done
     done
+    row user
+    write_hosts "$one" "$two"
+    run_hosts --via openssh --host one,two heap
+    assert_equal "$status $(received)" $'0 ann pw-one\nbob pw-two'
 }
 
 @test "jump hosts that differ only in their alias share no session and no password" {

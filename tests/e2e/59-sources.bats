@@ -468,11 +468,23 @@ SCRIPT
 @test "no decrypted data is written to a disk" {
     strace -o /dev/null true 2>/dev/null || skip 'strace cannot trace here'
     local before command files
+    # A profile with a mangled name, which c++filt reads: string_table "", "samples", "count", "_ZN6secret3barEv".
+    python3 -c '
+import gzip, sys
+name = b"_ZN6secret3barEv"
+strings = b"".join(b"\x32" + bytes([len(s)]) + s for s in (b"", b"samples", b"count", name))
+sys.stdout.buffer.write(gzip.compress(b"\x0a\x04\x08\x01\x10\x02\x12\x06\x0a\x01\x01\x12\x01\x07\x22\x06\x08\x01\x22\x02\x08\x01"
+                                      b"\x2a\x06\x08\x01\x10\x03\x18\x03" + strings))' >mangled.pb.gz
+    profgrab bundle create -o mangled.tar.gz mangled.pb.gz
+    profgrab bundle encrypt --encrypt-to "$RIG_DIR/key.pub" mangled.tar.gz
+    run_profgrab pprof -top -identity "$RIG_DIR/key" mangled.tar.gz.age
+    assert_stdout_has 'secret::bar'
     before=$(find . "$TMPDIR" "$XDG_RUNTIME_DIR" "$HOME" | sort)
-    for command in 'pprof -top -identity' 'report -o - -i' 'report --text -i' 'report --markdown -i' \
+    for command in 'pprof -top -identity' 'pprof -svg -identity' 'pprof -png -identity' 'pprof -traces -identity' 'report -o - -i' 'report --text -i' 'report --markdown -i' \
         'bundle list -i' 'bundle verify -i' 'goroutines -i' 'goroutines --json -i' 'diff -top -identity'; do
         files=(new.tar.gz.age)
         [[ $command != pprof* ]] || files=(one.tar.gz.age)
+        [[ $command != *-traces* ]] || files=(mangled.tar.gz.age)
         [[ $command != diff* ]] || files+=(new.tar.gz.age)
         # shellcheck disable=SC2086 # several words
         run strace -f -e trace=openat,open,creat,openat2 -o "$RIG_DIR/calls" "$profgrab_program" $command "$RIG_DIR/key" "${files[@]}"
@@ -480,6 +492,17 @@ SCRIPT
         assert_equal "$(grep -E 'O_(WRONLY|RDWR|CREAT|TMPFILE)' "$RIG_DIR/calls" | grep -v '/dev/\(null\|tty\)')" ''
         assert_equal "$(find . "$TMPDIR" "$XDG_RUNTIME_DIR" "$HOME" | sort)" "$before"
     done
+}
+
+@test "the picture that -web shows of an encrypted bundle is in memory" {
+    [[ -d /dev/shm && -w /dev/shm ]] || skip 'there is no /dev/shm'
+    printf '#!/bin/sh\necho "$1" >seen\n' >browser
+    chmod +x browser
+    BROWSER=$PWD/browser run_profgrab pprof -web -identity "$RIG_DIR/key" one.tar.gz.age
+    assert_status 0
+    [[ $(cat seen) == /dev/shm/pprof*.svg && ! -e $(cat seen) ]] || fail_run "$(cat seen)"
+    BROWSER=$PWD/browser run_profgrab pprof -web one.tar.gz
+    [[ $(cat seen) == "$TMPDIR"/pprof*.svg ]] || fail_run "$(cat seen)"
 }
 
 # ---- output files -------------------------------------------------------------------------------------------------

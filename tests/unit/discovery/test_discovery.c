@@ -1087,6 +1087,11 @@ static void a_cached_answer_is_used_only_if_private_and_intact(void **state)
     assert_int_equal(chmod(path, 0620), 0);
     assert_cache_not_used(s, "that only you can change");
     assert_int_equal(chmod(path, 0600), 0);
+    char *second = file_join(*state, "second-name");
+    assert_int_equal(link(path, second), 0);
+    assert_cache_not_used(s, "a file with one name");
+    assert_int_equal(unlink(second), 0);
+    free(second);
     assert_int_equal(chmod(dir, 0770), 0);
     assert_cache_not_used(s, "that only you can change");
     assert_int_equal(chmod(dir, 0700), 0);
