@@ -19,6 +19,17 @@
 /* fd_read_all grows a buffer that has less room than this. */
 #define READ_MIN_ROOM 4096
 
+#ifndef MSG_NOSIGNAL
+#define MSG_NOSIGNAL 0
+#endif
+/* macOS cannot receive a descriptor that is close-on-exec at once. Only a process without other threads
+ * receives descriptors there (fd_receive). */
+#ifdef MSG_CMSG_CLOEXEC
+#define RECEIVE_CLOEXEC MSG_CMSG_CLOEXEC
+#else
+#define RECEIVE_CLOEXEC 0
+#endif
+
 #ifdef __linux__
 
 void fd_spawn_lock(void)
@@ -328,4 +339,55 @@ int fd_read_all(int fd, struct buf *ret)
         if (ret->failed)
             return 0;
     }
+}
+
+/* ---- passing descriptors ------------------------------------------------------------------------------- */
+
+/* Room for the control message with one descriptor. */
+union fd_control {
+    struct cmsghdr header;
+    char space[CMSG_SPACE(sizeof(int))];
+};
+
+int fd_send(int socket, int fd)
+{
+    union fd_control control = {0};
+    struct iovec byte = {.iov_base = (void *)(uintptr_t) "", .iov_len = 1};
+    struct msghdr message = {.msg_iov = &byte,
+                             .msg_iovlen = 1,
+                             .msg_control = control.space,
+                             .msg_controllen = sizeof control.space};
+    struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(c), &fd, sizeof fd);
+    return sendmsg(socket, &message, MSG_NOSIGNAL) == 1 ? 0 : -1;
+}
+
+int fd_receive(int socket)
+{
+    union fd_control control = {0};
+    char byte;
+    int fd = -1;
+    struct iovec io = {.iov_base = &byte, .iov_len = 1};
+    struct msghdr message = {
+        .msg_iov = &io, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
+    ssize_t n;
+    do
+        n = recvmsg(socket, &message, RECEIVE_CLOEXEC);
+    while (n < 0 && errno == EINTR);
+    if (n <= 0) {
+        errno = n < 0 ? errno : 0;
+        return -1;
+    }
+    const struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+    if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN(sizeof fd)) {
+        errno = EBADMSG;
+        return -1;
+    }
+    memcpy(&fd, CMSG_DATA(c), sizeof fd);
+    if (RECEIVE_CLOEXEC == 0)
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return fd;
 }

@@ -140,6 +140,18 @@ void proc_limit_memory(uint64_t max_bytes, uint64_t *ret_before);
 int proc_run_confined(proc_confined_fn *run, void *ctx, const struct proc_fork_limits *limits,
                       struct buf *ret, struct err *err);
 
+/*
+ * Starts a fork of this process within limits, and returns at once. Of the limits, memory, cpu_ms, cancel_fd
+ * and kept count: the child keeps cancel_fd, but its end when cancel_fd is readable is up to `run`. `run`
+ * returns the exit code and must flush stdio itself. The caller reaps the child with proc_wait. The exit code
+ * is PROC_FORK_UNLIMITED if the limits could not be set.
+ *
+ * As with proc_run_confined, no other thread may hold a lock of a library that `run` needs.
+ */
+#define PROC_FORK_UNLIMITED 125
+int proc_start_fork(proc_fork_fn *run, void *ctx, const struct proc_fork_limits *limits, pid_t *ret,
+                    struct err *err);
+
 /* Returns whether a path is an executable regular file. */
 bool proc_is_program(const char *path);
 /* Searches the absolute directories of PATH for a program. Relative directories may contain untrusted files

@@ -20,11 +20,9 @@ struct child_status {
     struct err err;
 };
 
-static void run_child(proc_confined_fn *run, void *ctx, const struct proc_fork_limits *limits, int result_fd,
-                      pid_t parent)
+/* Applies the limits in the child. Returns 0, or -1 with errno. */
+static int confine_self(const struct proc_fork_limits *limits, int result_fd, pid_t parent)
 {
-    struct child_status status = {.rc = -1, .err = ERR_INIT};
-    struct buf result = BUF_INIT(limits->max_result);
     int kept[PROC_KEPT_MAX + 2] = {result_fd, limits->cancel_fd};
     bool limited = limits->memory > 0 && !UNDER_SANITIZER;
     struct proc_bounds bounds = {.memory = limited ? proc_memory_in_use() + limits->memory : 0,
@@ -32,7 +30,15 @@ static void run_child(proc_confined_fn *run, void *ctx, const struct proc_fork_l
     proc_drop_handlers();
     memcpy(kept + 2, limits->kept, sizeof limits->kept);
     proc_close_all_but(kept, sizeof kept / sizeof *kept);
-    if (proc_limit_self(&bounds, parent) < 0)
+    return proc_limit_self(&bounds, parent);
+}
+
+static void run_child(proc_confined_fn *run, void *ctx, const struct proc_fork_limits *limits, int result_fd,
+                      pid_t parent)
+{
+    struct child_status status = {.rc = -1, .err = ERR_INIT};
+    struct buf result = BUF_INIT(limits->max_result);
+    if (confine_self(limits, result_fd, parent) < 0)
         err_sys(&status.err, "cannot set limits");
     else
         status.rc = run(ctx, &result, &status.err);
@@ -203,4 +209,20 @@ int proc_run_confined(proc_confined_fn *run, void *ctx, const struct proc_fork_l
                      : finish_child(pid, result_pipe[0], limits, ret, err);
     fd_close(&result_pipe[0]);
     return rc;
+}
+
+int proc_start_fork(proc_fork_fn *run, void *ctx, const struct proc_fork_limits *limits, pid_t *ret,
+                    struct err *err)
+{
+    pid_t parent = getpid();
+    /* The child has a copy of stdout's buffer, and would write buffered text a second time. */
+    fflush(stdout);
+    fflush(stderr);
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(confine_self(limits, -1, parent) < 0 ? PROC_FORK_UNLIMITED : run(ctx));
+    if (pid < 0)
+        return err_sys(err, "cannot start another process");
+    *ret = pid;
+    return 0;
 }

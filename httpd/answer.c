@@ -295,3 +295,14 @@ void httpd_answer_text(struct httpd_request *request, int status, const char *fm
     httpd_answer_bytes(request, &(struct httpd_answer){.status = status, .type = "text/plain; charset=utf-8"},
                        text, strlen(text));
 }
+
+void httpd_answer_redirect(struct httpd_request *request, int status, const char *to)
+{
+    struct buf location = BUF_INIT(65536);
+    const char *query = httpd_query_string(request);
+    buf_addf(&location, "%s%s%s", to, *query ? "?" : "", query);
+    if (buf_check(&location, "the address", NULL) == 0)
+        set_header(request, "Location", buf_str(&location));
+    httpd_answer_text(request, status, "%s\n", to);
+    buf_release(&location);
+}

@@ -5,8 +5,8 @@
 #include "page/flame.h"
 #include "page/writer.h"
 
-/* These functions write into an initialised buffer. The caller checks the buffer for a failure. */
-int page_data_profile(struct profile *profile, struct buf *ret, struct err *err);
+/* These functions, and page_data_profile (page.h), write into an initialised buffer. The caller checks the
+ * buffer for a failure. */
 int page_data_comparison(const struct comparison *comparison, struct buf *ret, struct err *err);
 void page_data_fleet(const struct page_named_fleet *named, struct buf *ret);
 int page_data_goroutines(const struct goroutines *goroutines, struct buf *ret, struct err *err);

@@ -52,6 +52,24 @@ void jsontext_name(struct buf *buf, struct str s)
     buf_addc(buf, '"');
 }
 
+void jsontext_string(struct buf *buf, struct str s)
+{
+    buf_addc(buf, '"');
+    for (size_t at = 0, n; at < s.n && !buf->failed; at += n) {
+        uint32_t c;
+        n = text_decode(s.p + at, s.n - at, &c);
+        if (n == 0) {
+            buf_adds(buf, "\\ufffd");
+            n = 1;
+        } else if (c < ' ') {
+            buf_addf(buf, "\\u%04x", (unsigned)c);
+        } else {
+            add_escaped(buf, (struct str){s.p + at, n}, true);
+        }
+    }
+    buf_addc(buf, '"');
+}
+
 void jsontext_json(struct buf *buf, struct str s)
 {
     add_escaped(buf, s, false);

@@ -14,6 +14,8 @@
 
 /* Adds a string and makes it printable. */
 void jsontext_name(struct buf *buf, struct str s);
+/* Adds a string of any length with all its characters; each invalid byte becomes U+FFFD. */
+void jsontext_string(struct buf *buf, struct str s);
 void jsontext_number(struct buf *buf, int64_t v);
 /* Adds existing JSON, in UTF-8, with the escapes that a page needs. */
 void jsontext_json(struct buf *buf, struct str s);

@@ -14,6 +14,9 @@
 #define PAGE_PAGE_H
 
 #include "bundle/bundle.h"
+#include "page/web.h"
+
+struct profile;
 
 /*
  * Makes the findings of the summary and report.html in the work directory of a finished capture, and adds
@@ -119,5 +122,19 @@ int page_build_files(const struct page_files *files, const struct page_output *t
 
 /* Returns the Content-Security-Policy of the page, for a server that sends it. */
 const char *page_policy(void);
+
+/* ---- data for the page of pprof -http ------------------------------------------------------------------ */
+
+/* Adds the call tree of a profile as JSON (docs/formats.md), which web/data.js reads. Changes the profile.
+ * The caller checks the buffer for a failure. */
+int page_data_profile(struct profile *profile, struct buf *ret, struct err *err);
+
+/* Adds text from any source as a JSON string; each invalid byte becomes U+FFFD. */
+void page_add_text(struct buf *to, struct str text);
+/* Adds existing JSON, in UTF-8, with the escapes that a page needs between <script> and </script>. */
+void page_add_json(struct buf *to, struct str json);
+
+/* Writes a page with one profile, which draws it without a server. Changes the profile. */
+int page_build_profile(struct profile *profile, const char *title, const struct page_output *to, struct err *err);
 
 #endif

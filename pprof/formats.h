@@ -19,6 +19,9 @@ int list_write(struct report *report);
 /* Formats that google/pprof does not have. */
 int folded_write(struct report *report);
 int speedscope_write(struct report *report);
+/* JSON for the page of -http. */
+int text_write_json(struct report *report);
+int tags_write_json(struct report *report);
 
 /* Writes a profile as the report, compressed with gzip. */
 int proto_write_profile(struct report *report, const struct profile *p);

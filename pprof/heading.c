@@ -153,6 +153,23 @@ int heading_write(struct report *report, const struct graph *g)
     return rc;
 }
 
+int heading_write_json(struct report *report, const struct graph *g)
+{
+    struct heading lines = HEADING_INIT;
+    add_report(report, g, false, &lines);
+    int rc = buf_check(&lines.text, "the heading of the report", report->err);
+    const char *separator = "[";
+    for (const char *at = buf_str(&lines.text); rc == 0 && *at; separator = ",") {
+        size_t n = strcspn(at, "\n");
+        out_text(report->out, separator);
+        out_json(report->out, (struct str){at, n});
+        at += n + (at[n] == '\n');
+    }
+    out_text(report->out, *separator == '[' ? "[]" : "]");
+    buf_release(&lines.text);
+    return rc;
+}
+
 void heading_add_picture(const struct report *report, const struct graph *g, struct heading *to)
 {
     add_report(report, g, true, to);

@@ -20,5 +20,7 @@ void heading_add_profile(const struct report *report, struct heading *to);
 void heading_add_picture(const struct report *report, const struct graph *g, struct heading *to);
 /* Writes the lines above a report that shows a graph as text. */
 int heading_write(struct report *report, const struct graph *g);
+/* Writes them as a JSON array of strings. */
+int heading_write_json(struct report *report, const struct graph *g);
 
 #endif

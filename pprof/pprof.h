@@ -38,6 +38,8 @@ enum report_format {
     REPORT_TOPPROTO,
     REPORT_FOLDED,     /* not in pprof: folded stacks */
     REPORT_SPEEDSCOPE, /* not in pprof: speedscope's JSON */
+    REPORT_TOP_JSON,   /* the rows of REPORT_TEXT, for the page of -http */
+    REPORT_TAGS_JSON,  /* the rows of REPORT_TAGS, for the page of -http */
 };
 
 enum report_granularity {
@@ -106,6 +108,11 @@ int report_sample_index(const struct profile *p, const char *index, size_t *ret,
  * the report is 0. */
 int report_heading(const struct profile *p, const struct report_settings *settings,
                    const struct report_callbacks *callbacks, bool *ret_empty, struct err *err);
+
+/* Changes the profile as a report does before its output: adds the frames of tagroot and tagleaf, applies the
+ * filters, and merges the places that the granularity does not distinguish. */
+int report_filter(struct profile *p, const struct report_settings *settings,
+                  const struct report_callbacks *callbacks, struct err *err);
 
 /* Writes the report. Changes the profile, which the caller may only free afterwards. */
 int report_make(struct profile *p, const struct report_settings *settings,

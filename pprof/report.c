@@ -21,6 +21,7 @@ static const struct format {
     [REPORT_DOT] = {dot_write, 80, false},       [REPORT_CALLGRIND] = {callgrind_write, 80, true},
     [REPORT_PROTO] = {proto_write, 80, true},    [REPORT_TOPPROTO] = {topproto_write, 0, false},
     [REPORT_FOLDED] = {folded_write, 0, true},   [REPORT_SPEEDSCOPE] = {speedscope_write, 0, true},
+    [REPORT_TOP_JSON] = {text_write_json, 0, false}, [REPORT_TAGS_JSON] = {tags_write_json, 80, false},
 };
 
 /* ---- settings ------------------------------------------------------------------------------------------ */
@@ -160,6 +161,35 @@ int report_heading(const struct profile *p, const struct report_settings *settin
     return rc;
 }
 
+/* Does the steps before the output. */
+static int prepare(struct report *report)
+{
+    bool relative = report->settings->relative_percentages;
+    int rc = label_units_find(report);
+    if (rc == 0)
+        rc = apply_settings(report);
+    if (rc == 0)
+        rc = tagroots_add(report);
+    /* Percentages refer to all samples, or with relative_percentages to those that pass the filters. */
+    if (rc == 0 && relative)
+        rc = filter_samples(report);
+    report->total = rc == 0 ? total_of(report) : 0;
+    if (rc == 0 && !relative)
+        rc = filter_samples(report);
+    if (rc == 0)
+        aggregate(report);
+    return rc;
+}
+
+int report_filter(struct profile *p, const struct report_settings *settings,
+                  const struct report_callbacks *callbacks, struct err *err)
+{
+    struct report report = {.profile = p, .settings = settings, .callbacks = callbacks, .err = err};
+    int rc = prepare(&report);
+    release_settings(&report);
+    return rc;
+}
+
 int report_make(struct profile *p, const struct report_settings *settings,
                 const struct report_callbacks *callbacks, struct err *err)
 {
@@ -169,21 +199,9 @@ int report_make(struct profile *p, const struct report_settings *settings,
     out_init(out, callbacks->sink, callbacks->ctx, err);
     struct report report = {
         .profile = p, .settings = settings, .callbacks = callbacks, .out = out, .err = err};
-    int rc = label_units_find(&report);
+    int rc = prepare(&report);
     if (rc == 0)
-        rc = apply_settings(&report);
-    if (rc == 0)
-        rc = tagroots_add(&report);
-    /* Percentages refer to all samples, or with relative_percentages to those that pass the filters. */
-    if (rc == 0 && settings->relative_percentages)
-        rc = filter_samples(&report);
-    report.total = rc == 0 ? total_of(&report) : 0;
-    if (rc == 0 && !settings->relative_percentages)
-        rc = filter_samples(&report);
-    if (rc == 0) {
-        aggregate(&report);
         rc = formats[settings->format].write(&report);
-    }
     if (rc == 0)
         rc = out_end(out);
     if (rc == 0)

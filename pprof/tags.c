@@ -160,34 +160,90 @@ static size_t add_values(struct report *report, struct table *t, const struct ra
     return same;
 }
 
-static int write_weights(struct report *report, const struct label_weights *weights)
+static int write_table(struct report *report, const struct ranked *ranks, size_t n)
 {
     struct table t = TABLE_INIT;
-    struct ranked *ranks = malloc((weights->n + 1) * sizeof *ranks);
-    if (!ranks)
-        return err_nomem(report->err);
-    for (size_t i = 0; i < weights->n; i++)
-        ranks[i] =
-            (struct ranked){profile_str(report->profile, weights->items[i].key),
-                            profile_str(report->profile, weights->items[i].value), weights->items[i].sum};
-    qsort(ranks, weights->n, sizeof *ranks, compare_ranked);
     int rc = 0;
-    for (size_t i = 0; i < weights->n && rc == 0;) {
-        i += add_values(report, &t, ranks + i, weights->n - i);
-        rc = table_write(&t, report->out, i == weights->n, report->err);
+    for (size_t i = 0; i < n && rc == 0;) {
+        i += add_values(report, &t, ranks + i, n - i);
+        rc = table_write(&t, report->out, i == n, report->err);
     }
     table_release(&t);
+    return rc;
+}
+
+static void add_json_sum(struct report *report, const char *key, int64_t sum)
+{
+    char text[MEASURE_TEXT];
+    report_format_value(report, text, sum);
+    out_format(report->out, ",\"%s\":", key);
+    out_json(report->out, str_of(text));
+}
+
+/* {"key":"thread","total":"1.2s","values":[{"value":"main","text":"1s","share":0.8333}]}. Returns the number
+ * of values. */
+static size_t write_json_key(struct report *report, const struct ranked *ranks, size_t n)
+{
+    size_t same = 0;
+    int64_t sum = 0;
+    for (; same < n && str_equal(ranks[same].key, ranks->key); same++)
+        sum = measure_sum(sum, ranks[same].sum);
+    out_text(report->out, "{\"key\":");
+    out_json(report->out, ranks->key);
+    add_json_sum(report, "total", sum);
+    out_text(report->out, ",\"values\":[");
+    for (size_t i = 0; i < same; i++) {
+        double share = report->total ? (double)ranks[i].sum / (double)report->total : 0;
+        out_text(report->out, i > 0 ? ",{\"value\":" : "{\"value\":");
+        out_json(report->out, ranks[i].value);
+        add_json_sum(report, "text", ranks[i].sum);
+        out_format(report->out, ",\"share\":%.6f}", share);
+    }
+    out_text(report->out, "]}");
+    return same;
+}
+
+static int write_json(struct report *report, const struct ranked *ranks, size_t n)
+{
+    out_text(report->out, "{\"keys\":[");
+    for (size_t i = 0; i < n;) {
+        out_text(report->out, i > 0 ? "," : "");
+        i += write_json_key(report, ranks + i, n - i);
+    }
+    out_text(report->out, "]}");
+    return 0;
+}
+
+typedef int write_ranks_fn(struct report *report, const struct ranked *ranks, size_t n);
+
+/* Sorts the labels by key and weight, and writes them. */
+static int write_labels(struct report *report, write_ranks_fn *write)
+{
+    struct label_weights weights = {0};
+    int rc = add_samples(report, &weights);
+    struct ranked *ranks = rc == 0 ? malloc((weights.n + 1) * sizeof *ranks) : NULL;
+    if (rc == 0 && !ranks)
+        rc = err_nomem(report->err);
+    for (size_t i = 0; rc == 0 && i < weights.n; i++)
+        ranks[i] =
+            (struct ranked){profile_str(report->profile, weights.items[i].key),
+                            profile_str(report->profile, weights.items[i].value), weights.items[i].sum};
+    if (rc == 0) {
+        qsort(ranks, weights.n, sizeof *ranks, compare_ranked);
+        rc = write(report, ranks, weights.n);
+    }
     free(ranks);
+    free(weights.items);
+    hash_index_release(&weights.by_string);
     return rc;
 }
 
 int tags_write(struct report *report)
 {
-    struct label_weights weights = {0};
-    int rc = add_samples(report, &weights);
-    if (rc == 0)
-        rc = write_weights(report, &weights);
-    free(weights.items);
-    hash_index_release(&weights.by_string);
-    return rc;
+    return write_labels(report, write_table);
+}
+
+int tags_write_json(struct report *report)
+{
+    return write_labels(report, write_json);
 }

@@ -1,4 +1,6 @@
 /* -top, -text: one node per line. */
+#include <inttypes.h>
+
 #include "pprof/formats.h"
 #include "pprof/heading.h"
 #include "pprof/report.h"
@@ -50,6 +52,56 @@ static int write_nodes(struct report *report, const struct graph *g)
     }
     int rc = buf_check(&name, "a name", report->err);
     buf_release(&name);
+    return rc;
+}
+
+static void add_json_value(struct report *report, const char *key, const char *key_of_text, int64_t value)
+{
+    char text[MEASURE_TEXT];
+    report_format_value(report, text, value);
+    out_format(report->out, ",\"%s\":%" PRId64 ",\"%s\":", key, value, key_of_text);
+    out_json(report->out, str_of(text));
+}
+
+static int write_json_rows(struct report *report, const struct graph *g)
+{
+    struct buf name = BUF_INIT(REPORT_NAME_MAX);
+    for (size_t i = 0; i < g->n_order; i++) {
+        const struct node *n = &g->nodes[g->order[i]];
+        const char *mark = inlining_mark(g, n);
+        buf_clear(&name);
+        node_name(g, &n->info, &name);
+        out_text(report->out, i > 0 ? ",{\"name\":" : "{\"name\":");
+        out_json(report->out, (struct str){buf_str(&name), name.len});
+        out_text(report->out, ",\"inline\":");
+        out_json(report->out, str_of(mark + (*mark == ' ')));
+        add_json_value(report, "flat", "flatText", node_flat(n));
+        add_json_value(report, "cum", "cumText", node_cum(n));
+        out_text(report->out, "}");
+    }
+    int rc = buf_check(&name, "a name", report->err);
+    buf_release(&name);
+    return rc;
+}
+
+/* {"heading":["File: prometheus"],"total":1200,"unit":"ms","rows":[{"name":"main.f","inline":"",
+ * "flat":12,"flatText":"12ms","cum":80,"cumText":"80ms"}]} */
+int text_write_json(struct report *report)
+{
+    struct graph g = {0};
+    int rc = trim_graph(report, &g, NULL);
+    if (rc == 0) {
+        out_text(report->out, "{\"heading\":");
+        rc = heading_write_json(report, &g);
+    }
+    if (rc == 0) {
+        out_format(report->out, ",\"total\":%" PRId64 ",\"unit\":", report->total);
+        out_json(report->out, report->sample_unit);
+        out_text(report->out, ",\"rows\":[");
+        rc = write_json_rows(report, &g);
+        out_text(report->out, "]}");
+    }
+    graph_release(&g);
     return rc;
 }
 

@@ -150,9 +150,9 @@ static const struct pprof_flag flags[] = {
     {"tls_key", TEXT, SOURCE, IN_OPTIONS(tls_key), "", "key of -tls_cert", NULL},
     {"tls_ca", TEXT, SOURCE, IN_OPTIONS(tls_ca), "", "trusted certificate authorities", NULL},
 
-    {"http", TEXT, MISC, IN_VALUES(http), "", "a web interface at this address",
-     "refused: `profgrab view` draws profiles in a browser"},
-    {"no_browser", BOOL, MISC, IN_VALUES(no_browser), "", "do not open a web browser", "refused, like -http"},
+    {"http", TEXT, MISC, IN_VALUES(http), "", "serve a web page at this address, HOST:PORT",
+     "`-http` alone chooses a free port; see The web page"},
+    {"no_browser", BOOL, MISC, IN_VALUES(no_browser), "", "with -http: do not open a web browser", NULL},
     {"tools", TEXT, MISC, IN_OPTIONS(tools), "$PPROF_TOOLS", "directories of addr2line and similar programs",
      "for addr2line, nm and c++filt"},
     {"all_frames", BOOL, MISC, IN_OPTIONS(all_frames), "", "ignore drop_frames of the profile", NULL},
@@ -391,6 +391,13 @@ static void print_nearest(const char *name, size_t n)
         pprof_print("hint: `profgrab pprof -h` lists all flags");
 }
 
+/* Returns whether a word is the value of -http: HOST:PORT, and no source. */
+static bool is_address(const char *word)
+{
+    const char *colon = word ? strrchr(word, ':') : NULL;
+    return colon && !colon[1 + strspn(colon + 1, "0123456789")] && !file_exists(word);
+}
+
 /* Parses a word with a dash. If argv[*at], the next word, is the flag's value, increments *at. */
 static enum pprof_parsed read_flag(const char *word, char **argv, int *at, struct values *values)
 {
@@ -410,11 +417,14 @@ static enum pprof_parsed read_flag(const char *word, char **argv, int *at, struc
         return PPROF_INVALID;
     }
     const char *value = name[n] ? name + n + 1 : f->type == BOOL ? "true" : argv[*at];
-    if (!value) {
+    bool is_free = !name[n] && strcmp(f->name, "http") == 0 && !is_address(argv[*at]);
+    if (!value && !is_free) {
         pprof_print("flag needs an argument: -%s", f->name);
         return PPROF_INVALID;
     }
-    if (!name[n] && f->type != BOOL)
+    if (is_free)
+        value = ":";
+    else if (!name[n] && f->type != BOOL)
         ++*at;
     return set_flag(f, value, values) < 0 ? PPROF_INVALID : PPROF_PARSED;
 }
@@ -528,10 +538,8 @@ static int check_flags(const struct values *values, struct pprof_options *o, str
         return err_set(err, ERR_USAGE, "-base and -diff_base flags cannot both be specified");
     if (o->report.normalize && !has_base && !has_diff_base)
         return err_set(err, ERR_USAGE, "must have base profile to normalize by");
-    if (has_http) {
-        err_set(err, ERR_UNSUPPORTED, "profgrab has no web interface for -http");
-        return err_hint(err, "`profgrab view FILE...` draws profiles in a browser, without a server");
-    }
+    o->http = has_http ? values->http : NULL;
+    o->no_browser = values->no_browser;
     o->base = has_diff_base ? values->diff_base : has_base ? values->base : NULL;
     o->diff_base = has_diff_base;
     return 0;

@@ -10,16 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/pprof/picture.h"
 #include "cli/pprof/pprof.h"
 #include "cli/term/signals.h"
 #include "cli/term/standard_streams.h"
 #include "base/banned.h"
-
-/* Limits of graphviz: large graphs take minutes. */
-#define DOT_TIMEOUT_MS (INT64_C(15) * 60 * 1000)
-#define DOT_CPU_MS (INT64_C(5) * 60 * 1000)
-#define DOT_MEMORY (UINT64_C(2) << 30)
-#define DOT_OUTPUT_MAX ((size_t)1 << 30)
 
 /* The interval between attempts to open a FIFO: the system reports no event when the FIFO gets its reader. */
 #define FIFO_POLL_MS 50
@@ -253,45 +248,6 @@ static int write_report(struct profile *p, const struct report_settings *setting
     return report_make(p, settings, &callbacks, err);
 }
 
-/* ---- graphviz ------------------------------------------------------------------------------------------ */
-
-static int run_dot(const char *picture, int input, struct destination *to, struct err *err)
-{
-    char format[16];
-    snprintf(format, sizeof format, "-T%s", picture);
-    char *path = proc_find_program("dot");
-    const char *const argv[] = {path ? path : "dot", format, NULL};
-    struct proc_limits limits = {.timeout_ms = DOT_TIMEOUT_MS,
-                                 .max_output = DOT_OUTPUT_MAX,
-                                 .memory = DOT_MEMORY,
-                                 .cpu_ms = DOT_CPU_MS};
-    struct proc_result result;
-    struct err why = ERR_INIT;
-    /* A picture may take minutes, and dot must not outlive this process. */
-    int rc = signals_install(err);
-    limits.cancel_fd = signals_cancel_fd();
-    int started = rc == 0 ? proc_run_with_input(argv, input, &limits, &result, &why) : -1;
-    free(path);
-    if (rc < 0)
-        return -1;
-    if (started < 0) {
-        if (why.kind == ERR_CANCELLED)
-            return err_set(err, ERR_CANCELLED, "interrupted");
-        err_set(err, ERR_NOT_FOUND, "failed to execute dot. Is Graphviz installed? Error: %s", why.msg);
-        return err_hint(err, "-dot writes the graph as text, and -top or -tree need no graphviz");
-    }
-    if (result.exit_code) {
-        if (result.error_output[0])
-            pprof_print("%s", result.error_output);
-        rc = err_set(err, ERR_FAILED, "failed to execute dot. Is Graphviz installed? Error: exit status %d",
-                     result.exit_code);
-    } else {
-        rc = destination_write(to, buf_str(&result.out), result.out.len, err);
-    }
-    proc_result_release(&result);
-    return rc;
-}
-
 /* ---- reports in a confined child ----------------------------------------------------------------------- */
 
 /* A report and its destination. */
@@ -308,9 +264,12 @@ struct task {
 /* Makes graphviz draw the graph in `graph_fd`, a nameless file. */
 static int draw_graph(struct task *task, int graph_fd, struct err *err)
 {
-    if (lseek(graph_fd, 0, SEEK_SET) != 0)
-        return err_sys(err, "cannot read the graph back");
-    return run_dot(task->type->picture, graph_fd, &task->to, err);
+    struct buf picture = BUF_INIT(PICTURE_BYTES_MAX);
+    int rc = picture_draw(task->type->picture, graph_fd, &picture, err);
+    if (rc == 0)
+        rc = destination_write(&task->to, buf_str(&picture), picture.len, err);
+    buf_release(&picture);
+    return rc;
 }
 
 struct confined_task {

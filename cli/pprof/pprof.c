@@ -23,6 +23,8 @@ void pprof_tune_memory(void)
 static int make_report(const struct pprof_options *o, struct err *err)
 {
     struct profile *p = NULL;
+    if (o->http)
+        return pprof_run_web(o, err);
     if (pprof_load(o, &p, err) < 0)
         return -1;
     if (o->format != PPROF_OUTPUTS)
@@ -112,6 +114,9 @@ static int run_pprof(int argc, char **argv, struct err *err)
     case PPROF_PARSED:
         if (pprof_run(&o, err) == 0)
             return EXIT_OK;
+        /* A signal is the normal end of a server: it needs no message. */
+        if (o.http && err->kind == ERR_CANCELLED)
+            err->msg[0] = '\0';
         break;
     case PPROF_INVALID:
         break;

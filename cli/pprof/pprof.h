@@ -78,6 +78,8 @@ struct pprof_options {
     const char *tools;                             /* directories of programs: the value of -tools */
     const char *tls_cert, *tls_key, *tls_ca;       /* names of files; NULL: not set */
     bool all_frames;
+    const char *http; /* the address of the page; NULL: none */
+    bool no_browser;
 
     const char *binary; /* the program before the sources; NULL: none */
     char **sources;
@@ -138,6 +140,13 @@ void pprof_session_end(struct pprof_session *session);
 /* Opens a file in the program `viewer`; "": in the first browser that starts. If `session` is NULL, waits
  * until the viewer ends. */
 int pprof_open_viewer(const char *viewer, const char *path, struct pprof_session *session, struct err *err);
+
+/* Opens a file in a browser, and does not wait for the browser's end. */
+int pprof_open_browser(const char *file, struct err *err);
+
+/* Serves the page of -http until a signal: ERR_CANCELLED. If it fails with ERR_NONE, the error was already
+ * printed. */
+int pprof_run_web(const struct pprof_options *o, struct err *err);
 
 /* Runs the interactive shell to the end of its input. Takes ownership of the profile. */
 int pprof_run_shell(const struct pprof_options *o, struct profile *p, struct err *err);

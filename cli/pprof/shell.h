@@ -20,6 +20,9 @@ void shell_options_release(struct pprof_options *o);
 int shell_assign(struct pprof_options *o, const struct profile *p, struct str line, bool *ret_is_assignment,
                  struct err *err);
 
+/* Sets the option of that name, which shell_option_at has. */
+int shell_set_option(struct pprof_options *o, const char *name, const char *value, struct err *err);
+
 /* Returns whether an option, or a value of `sort` or `granularity`, has that name. */
 bool shell_has_option(struct str name);
 /* Returns the name of option i, or NULL after the last. The options with choices come first. For `sort` and

@@ -208,6 +208,13 @@ static int assign_option(struct pprof_options *o, const struct profile *p, struc
     return f->group == OPTION ? set_option(o, f, value, err) : choose_flag(o, f, value, err);
 }
 
+int shell_set_option(struct pprof_options *o, const char *name, const char *value, struct err *err)
+{
+    size_t choice = find_choice_option(str_of(name));
+    return choice < CHOICE_OPTIONS ? set_choice(o, choice, value, err)
+                                   : set_option(o, find_flag(str_of(name)), value, err);
+}
+
 static struct str without_comment(struct str s)
 {
     for (size_t i = s.n; i-- > 0;)

@@ -86,6 +86,12 @@ int pprof_open_viewer(const char *viewer, const char *path, struct pprof_session
                    : start_browser(path, session, err);
 }
 
+int pprof_open_browser(const char *file, struct err *err)
+{
+    struct pprof_session no_wait = {.cancel_fd = -1};
+    return pprof_open_viewer("", file, &no_wait, err);
+}
+
 void pprof_session_end(struct pprof_session *session)
 {
     if (session->files.n)

@@ -218,12 +218,6 @@ static void answer_page(struct httpd_request *request, void *ctx)
         httpd_answer_file(request, &answer, fd, page->content.bytes);
 }
 
-static int open_browser(const char *file, struct err *err)
-{
-    struct pprof_session no_wait = {.cancel_fd = -1};
-    return pprof_open_viewer("", file, &no_wait, err);
-}
-
 /* Refuses the address that the user wrote as a word of its own: it would be a missing file. */
 static int check_words(const struct view_options *o, const struct strlist *words, struct err *err)
 {
@@ -245,7 +239,7 @@ static int serve_files(const struct view_options *o, const struct strlist *words
                                                   .path = "/",
                                                   .routes = routes,
                                                   .ctx = &page,
-                                                  .open_browser = o->no_browser ? NULL : open_browser};
+                                                  .open_browser = o->no_browser ? NULL : pprof_open_browser};
     int rc = check_words(o, words, err);
     if (rc == 0)
         rc = serve_open(&options_of_page, &serve, err);

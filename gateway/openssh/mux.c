@@ -199,21 +199,7 @@ int mux_send(struct mux *m, struct err *err)
 
 int mux_send_fd(struct mux *m, int fd, struct err *err)
 {
-    union {
-        struct cmsghdr header;
-        char space[CMSG_SPACE(sizeof(int))];
-    } control = {0};
-    struct iovec byte = {.iov_base = (void *)(uintptr_t) "", .iov_len = 1};
-    struct msghdr message = {.msg_iov = &byte,
-                             .msg_iovlen = 1,
-                             .msg_control = control.space,
-                             .msg_controllen = sizeof control.space};
-    struct cmsghdr *c = CMSG_FIRSTHDR(&message);
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(c), &fd, sizeof fd);
-    if (sendmsg(m->fd, &message, MSG_NOSIGNAL) != 1)
+    if (fd_send(m->fd, fd) < 0)
         return failure_set(FAILURE_MASTER_NOT_READING, FAILURE_DETAILS("descriptors"), err);
     return 0;
 }

@@ -1,0 +1,372 @@
+#include "cli/http/delegate.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+
+/* Requests that a child answers or that wait for one. */
+#define REQUESTS_MAX 64
+/* Children at a time. */
+#define CHILDREN_MAX 4
+/* A request of the server: path, parameters, body. */
+#define REQUEST_BYTES ((size_t)8 << 20)
+/* An answer that takes longer is given up. A child's limit of processor time is usually lower. */
+#define ANSWER_MS INT64_C(600000)
+
+struct delegate {
+    const struct delegate_work *work;
+    int fd; /* sends a file and a socket for each request */
+    pid_t pid;
+    unsigned waiting; /* requests without an answer */
+};
+
+/* A child's report to the server. */
+struct child_report {
+    int status;
+    unsigned kind; /* index in `kinds`; n_kinds: a text */
+};
+
+int delegate_status(const struct err *err)
+{
+    switch (err->kind) {
+    case ERR_LIMIT:
+    case ERR_CANCELLED:
+        return 503;
+    case ERR_UNSUPPORTED:
+        return 501;
+    case ERR_NOT_FOUND:
+        return 404;
+    default:
+        return err->out_of_memory ? 503 : 400;
+    }
+}
+
+const char *delegate_parameter(const struct delegate_request *r, const char *name)
+{
+    for (size_t i = 0; i < r->n_parameters; i++)
+        if (strcmp(r->parameters[i].name, name) == 0)
+            return r->parameters[i].value;
+    return NULL;
+}
+
+/* ---- the request in the file --------------------------------------------------------------------------- */
+
+/* The file holds this head, then strings that end with NUL: the path, and a name and a value for each
+ * parameter; then the body. */
+struct request_head {
+    enum httpd_method method;
+    bool wants_json;
+    size_t n_parameters, body_bytes;
+};
+
+static int write_request(int fd, struct httpd_request *request, struct err *err)
+{
+    size_t n = 0;
+    const struct httpd_parameter *parameters = httpd_parameters(request, &n);
+    const char *accept = httpd_header(request, "Accept");
+    struct str body = httpd_body(request);
+    struct buf text = BUF_INIT(REQUEST_BYTES);
+    const struct request_head head = {.method = httpd_method(request),
+                                      .wants_json = accept && strcmp(accept, "application/json") == 0,
+                                      .n_parameters = n,
+                                      .body_bytes = body.n};
+    buf_add(&text, &head, sizeof head);
+    buf_add(&text, httpd_path(request), strlen(httpd_path(request)) + 1);
+    for (size_t i = 0; i < n; i++) {
+        buf_add(&text, parameters[i].name, strlen(parameters[i].name) + 1);
+        buf_add(&text, parameters[i].value, strlen(parameters[i].value) + 1);
+    }
+    buf_add(&text, body.p, body.n);
+    int rc = buf_check(&text, "the request", err);
+    if (rc == 0)
+        rc = fd_write_all(fd, text.data, text.len, err);
+    buf_release(&text);
+    return rc;
+}
+
+/* Splits the text of write_request. `parameters` has room for those of the head. */
+static void split_request(const struct buf *text, const struct request_head *head,
+                          struct httpd_parameter *parameters, struct delegate_request *ret)
+{
+    const char *at = text->data + sizeof *head;
+    *ret = (struct delegate_request){.method = head->method,
+                                     .wants_json = head->wants_json,
+                                     .path = at,
+                                     .parameters = parameters,
+                                     .n_parameters = head->n_parameters};
+    at += strlen(at) + 1;
+    for (size_t i = 0; i < head->n_parameters; i++) {
+        parameters[i].name = at;
+        at += strlen(at) + 1;
+        parameters[i].value = at;
+        at += strlen(at) + 1;
+    }
+    ret->body = (struct str){at, head->body_bytes};
+}
+
+/* ---- a child ------------------------------------------------------------------------------------------- */
+
+struct child {
+    const struct delegate_work *work;
+    int file, socket;
+};
+
+/* Ends the process when the client has left. */
+static void *watch_client(void *ctx)
+{
+    const struct child *c = ctx;
+    fd_wait(c->socket, POLLIN, CLOCK_NEVER, -1, NULL);
+    _exit(0);
+}
+
+static int answer_request(const struct child *c, unsigned *ret_kind, struct err *err)
+{
+    struct buf text = BUF_INIT(REQUEST_BYTES);
+    struct request_head head;
+    struct httpd_parameter *parameters = NULL;
+    struct delegate_request request;
+    int rc = lseek(c->file, 0, SEEK_SET) < 0 || fd_read_all(c->file, &text) < 0 ||
+                     text.len < sizeof head || ftruncate(c->file, 0) < 0 || lseek(c->file, 0, SEEK_SET) < 0
+                 ? err_sys(err, "cannot read the request")
+                 : 0;
+    if (rc == 0) {
+        memcpy(&head, text.data, sizeof head);
+        parameters = calloc(head.n_parameters + 1, sizeof *parameters);
+        rc = parameters ? 0 : err_nomem(err);
+    }
+    if (rc == 0) {
+        split_request(&text, &head, parameters, &request);
+        rc = c->work->answer(c->work->ctx, &request, c->file, ret_kind, err);
+    }
+    free(parameters);
+    buf_release(&text);
+    return rc;
+}
+
+/* Replaces what the file has by the error's message. */
+static int write_error(int file, const struct err *err)
+{
+    char text[sizeof err->msg + 1];
+    int n = snprintf(text, sizeof text, "%s\n", err->msg);
+    return ftruncate(file, 0) < 0 || lseek(file, 0, SEEK_SET) < 0 ? -1
+                                                                   : fd_write_all(file, text, (size_t)n, NULL);
+}
+
+static int run_child(void *ctx)
+{
+    struct child *c = ctx;
+    struct child_report report = {.status = 200, .kind = c->work->n_kinds};
+    struct err err = ERR_INIT;
+    pthread_t watcher;
+    int rc = thread_start(&watcher, watch_client, c, &err);
+    if (rc == 0)
+        rc = answer_request(c, &report.kind, &err);
+    if (rc < 0) {
+        report = (struct child_report){delegate_status(&err), c->work->n_kinds};
+        rc = write_error(c->file, &err);
+    }
+    if (rc == 0)
+        rc = fd_write_all(c->socket, &report, sizeof report, NULL);
+    return rc < 0 ? 1 : 0;
+}
+
+/* ---- the delegate -------------------------------------------------------------------------------------- */
+
+/* Reaps children that have ended. Waits until at most `most` run. */
+static void reap(unsigned *running, unsigned most)
+{
+    while (*running > 0) {
+        pid_t pid = waitpid(-1, NULL, *running > most ? 0 : WNOHANG);
+        if (pid > 0)
+            --*running;
+        else if (pid == 0 || errno != EINTR)
+            return;
+    }
+}
+
+/* Starts a child for the request. Without a child, the server notices that the socket is closed. */
+static void start_child(const struct delegate_work *work, int file, int socket, unsigned *running)
+{
+    struct child child = {work, file, socket};
+    struct proc_fork_limits limits = work->limits(work->ctx);
+    pid_t pid;
+    limits.cancel_fd = -1;
+    limits.kept[0] = file;
+    limits.kept[1] = socket;
+    if (fd_wait(socket, POLLIN, 0, -1, NULL) == 0)
+        return; /* the client has left */
+    if (proc_start_fork(run_child, &child, &limits, &pid, NULL) == 0)
+        ++*running;
+}
+
+/* The server ends the delegate, also after Ctrl-C: the open requests are answered first. */
+static void ignore_terminal(void)
+{
+    static const int numbers[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        sigaction(numbers[i], &ignore, NULL);
+}
+
+static int run_delegate(void *ctx)
+{
+    const struct delegate *d = ctx;
+    unsigned running = 0;
+    int code = d->work->prepare(d->work->ctx);
+    if (code != 0)
+        return code;
+    ignore_terminal();
+    if (fd_write_all(d->fd, "", 1, NULL) < 0)
+        return 0;
+    for (;;) {
+        reap(&running, CHILDREN_MAX - 1);
+        int file = fd_receive(d->fd), socket = file < 0 ? -1 : fd_receive(d->fd);
+        if (socket >= 0)
+            start_child(d->work, file, socket, &running);
+        fd_close(&socket);
+        fd_close(&file);
+        if (file < 0 && socket < 0 && errno == 0)
+            break;
+    }
+    reap(&running, 0);
+    return 0;
+}
+
+/* ---- the server ---------------------------------------------------------------------------------------- */
+
+int delegate_start(const struct delegate_work *work, int cancel_fd, struct delegate **ret, int *ret_exit_code,
+                   struct err *err)
+{
+    int pair[2] = {-1, -1};
+    char ready;
+    struct err why = ERR_INIT;
+    struct delegate *d = calloc(1, sizeof *d);
+    *ret = NULL;
+    if (!d)
+        return err_nomem(err);
+    *d = (struct delegate){.work = work};
+    int rc = fd_socketpair(pair, err);
+    if (rc == 0) {
+        struct proc_fork_limits limits = {.cancel_fd = -1, .kept = {pair[1]}};
+        d->fd = pair[1];
+        rc = proc_start_fork(run_delegate, d, &limits, &d->pid, err);
+        d->fd = pair[0];
+    }
+    fd_close(&pair[1]);
+    if (rc < 0) {
+        fd_close(&pair[0]);
+        free(d);
+        return -1;
+    }
+    rc = fd_wait(d->fd, POLLIN, CLOCK_NEVER, cancel_fd, &why);
+    if (rc == 0 && read(d->fd, &ready, 1) == 1) {
+        *ret = d;
+        return 0;
+    }
+    *ret_exit_code = rc < 0 ? proc_end(d->pid) : proc_wait(d->pid);
+    fd_close(&d->fd);
+    free(d);
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
+}
+
+/* A request that waits for its child. */
+struct pending {
+    struct delegate *delegate;
+    int file, socket;
+};
+
+static void end_pending(void *ctx)
+{
+    struct pending *p = ctx;
+    p->delegate->waiting--;
+    fd_close(&p->file);
+    fd_close(&p->socket);
+    free(p);
+}
+
+static bool is_valid(const struct child_report *s, const struct delegate_work *work)
+{
+    return s->status >= 200 && s->status < 600 && s->kind <= work->n_kinds;
+}
+
+/* Sends the child's answer. A child that ended without one has reached a limit. */
+static void send_answer(struct httpd_request *request, void *ctx)
+{
+    struct pending *p = ctx;
+    const struct delegate_work *work = p->delegate->work;
+    struct child_report report;
+    struct stat st;
+    ssize_t n = read(p->socket, &report, sizeof report);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        return;
+    if (n != (ssize_t)sizeof report || !is_valid(&report, work) || fstat(p->file, &st) < 0) {
+        httpd_answer_text(request, 503,
+                          "the answer exceeded its limit of memory or processor time\n");
+    } else {
+        struct httpd_answer answer = {.type = "text/plain; charset=utf-8"};
+        if (report.kind < work->n_kinds)
+            answer = work->kinds[report.kind];
+        answer.status = report.status;
+        int file = p->file;
+        p->file = -1;
+        httpd_answer_file(request, &answer, file, (uint64_t)st.st_size);
+    }
+    end_pending(p);
+}
+
+/* Sends the file and one end of a new pair of sockets to the delegate. Keeps the other end. */
+static int hand_over(struct pending *p, struct httpd_request *request, struct err *err)
+{
+    int pair[2] = {-1, -1};
+    p->file = file_create_scratch(err);
+    int rc = p->file < 0 ? -1 : write_request(p->file, request, err);
+    if (rc == 0)
+        rc = fd_socketpair(pair, err);
+    if (rc == 0 && (fd_send(p->delegate->fd, p->file) < 0 || fd_send(p->delegate->fd, pair[1]) < 0))
+        rc = err_sys(err, "the process that answers is gone");
+    fd_close(&pair[1]);
+    p->socket = pair[0];
+    return rc;
+}
+
+void delegate_answer(struct delegate *d, struct httpd_request *request)
+{
+    struct err err = ERR_INIT;
+    struct pending *p = d->waiting < REQUESTS_MAX ? calloc(1, sizeof *p) : NULL;
+    if (!p) {
+        httpd_answer_text(request, 503, "too many requests wait for an answer; try again\n");
+        return;
+    }
+    *p = (struct pending){.delegate = d, .file = -1, .socket = -1};
+    d->waiting++;
+    if (hand_over(p, request, &err) < 0) {
+        httpd_answer_text(request, 503, "%s\n", err.msg);
+        end_pending(p);
+        return;
+    }
+    httpd_wait(request, &(struct httpd_wait){.ready = send_answer,
+                                             .gone = end_pending,
+                                             .ctx = p,
+                                             .fd = p->socket,
+                                             .timeout_ms = ANSWER_MS});
+}
+
+void delegate_end(struct delegate *d)
+{
+    if (!d)
+        return;
+    fd_close(&d->fd);
+    proc_wait(d->pid);
+    free(d);
+}

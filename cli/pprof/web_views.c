@@ -1,0 +1,378 @@
+/* The views of the page of -http, one row for each. A child of the delegate makes one view. */
+#include <string.h>
+
+#include "cli/pprof/picture.h"
+#include "cli/pprof/shell.h"
+#include "cli/pprof/web.h"
+#include "page/page.h"
+#include "base/banned.h"
+
+#define VIEW_BYTES ((size_t)256 << 20)
+#define TEXT_BYTES ((size_t)64 << 20)
+#define TOP_ROWS 500
+
+/* A view that is being made. */
+struct view {
+    const struct delegate_request *request;
+    struct pprof_options options; /* with the request's parameters */
+    struct profile *profile;
+    struct buf heading;  /* lines about the profile */
+    struct buf messages; /* lines of the report for the user */
+};
+
+/* ---- reports ------------------------------------------------------------------------------------------- */
+
+static int add_bytes(void *ctx, const void *p, size_t n, struct err *err)
+{
+    buf_add(ctx, p, n);
+    return buf_check(ctx, "the view", err);
+}
+
+/* The destination of a report: its bytes go to `text`, its messages to `messages`. */
+struct collected {
+    struct buf *text, *messages;
+};
+
+static int collect(void *ctx, const void *p, size_t n, struct err *err)
+{
+    return add_bytes(((const struct collected *)ctx)->text, p, n, err);
+}
+
+static void say(void *ctx, const char *line)
+{
+    struct buf *messages = ((const struct collected *)ctx)->messages;
+    buf_adds(messages, line);
+    buf_addc(messages, '\n');
+}
+
+static int make_report(struct view *v, enum report_format format, struct buf *ret, struct err *err)
+{
+    struct collected c = {ret, &v->messages};
+    const struct report_callbacks callbacks = {.sink = collect, .say = say, .ctx = &c};
+    v->options.report.format = format;
+    return report_make(v->profile, &v->options.report, &callbacks, err);
+}
+
+/* Makes a report whose text is the member `text` of the data. */
+static int make_text(struct view *v, enum report_format format, struct buf *ret, struct err *err)
+{
+    struct buf text = BUF_INIT(TEXT_BYTES);
+    int rc = make_report(v, format, &text, err);
+    buf_adds(ret, "{\"text\":");
+    if (rc == 0)
+        page_add_text(ret, (struct str){buf_str(&text), text.len});
+    buf_addc(ret, '}');
+    buf_release(&text);
+    return rc;
+}
+
+/* ---- views --------------------------------------------------------------------------------------------- */
+
+/* Changes the profile to what the flame graph shows. */
+static int filter_calls(struct view *v, struct err *err)
+{
+    struct collected c = {NULL, &v->messages};
+    const struct report_callbacks callbacks = {.say = say, .ctx = &c};
+    struct report_settings *s = &v->options.report;
+    size_t type = 0;
+    s->call_tree = true;
+    s->trim = false;
+    if (!v->options.granularity)
+        s->granularity = REPORT_BY_FILEFUNCTION;
+    if (report_filter(v->profile, s, &callbacks, err) < 0 ||
+        report_sample_index(v->profile, s->sample_index, &type, err) < 0)
+        return -1;
+    v->profile->default_sample_type = v->profile->sample_types[type].type;
+    return 0;
+}
+
+static int make_flamegraph(struct view *v, struct buf *ret, struct err *err)
+{
+    return filter_calls(v, err) < 0 ? -1 : page_data_profile(v->profile, ret, err);
+}
+
+static int make_graph(struct view *v, struct buf *ret, struct err *err)
+{
+    struct buf svg = BUF_INIT(TEXT_BYTES);
+    int graph = file_create_scratch(err), rc = -1;
+    struct buf dot = BUF_INIT(TEXT_BYTES);
+    if (graph >= 0 && make_report(v, REPORT_DOT, &dot, err) == 0)
+        rc = fd_write_all(graph, dot.data, dot.len, err);
+    buf_release(&dot);
+    if (rc == 0)
+        rc = picture_draw("svg", graph, &svg, err);
+    if (rc < 0 && err->kind == ERR_NOT_FOUND)
+        err_set(err, ERR_UNSUPPORTED, "Could not execute dot; may need to install graphviz.");
+    buf_adds(ret, "{\"svg\":");
+    if (rc == 0)
+        page_add_text(ret, (struct str){buf_str(&svg), svg.len});
+    buf_addc(ret, '}');
+    buf_release(&svg);
+    fd_close(&graph);
+    return rc;
+}
+
+static int make_top(struct view *v, struct buf *ret, struct err *err)
+{
+    v->options.report.nodecount = TOP_ROWS;
+    return make_report(v, REPORT_TOP_JSON, ret, err);
+}
+
+/* As upstream, the parameter f both filters the samples and selects what peek, source and disasm show. */
+static void select_focus(struct view *v)
+{
+    const char *focus = delegate_parameter(v->request, "f");
+    v->options.report.symbol = focus ? focus : "";
+}
+
+static int make_peek(struct view *v, struct buf *ret, struct err *err)
+{
+    select_focus(v);
+    v->options.report.granularity = REPORT_BY_LINE;
+    return make_text(v, REPORT_PEEK, ret, err);
+}
+
+static int make_tags(struct view *v, struct buf *ret, struct err *err)
+{
+    return make_report(v, REPORT_TAGS_JSON, ret, err);
+}
+
+/* A view, by the last component of its path. */
+struct view_type {
+    const char *name;
+    int (*make)(struct view *v, struct buf *ret, struct err *err);
+};
+
+static const struct view_type view_types[] = {
+    {"flamegraph", make_flamegraph}, {"graph", make_graph}, {"top", make_top},
+    {"peek", make_peek},             {"tags", make_tags},
+};
+
+/* ---- what all views have ------------------------------------------------------------------------------- */
+
+static void add_lines(struct buf *to, const char *key, const struct buf *lines)
+{
+    const char *separator = "";
+    buf_addf(to, ",\"%s\":[", key);
+    for (const char *at = buf_str(lines); *at; separator = ",") {
+        size_t n = strcspn(at, "\n");
+        buf_adds(to, separator);
+        page_add_text(to, (struct str){at, n});
+        at += n + (at[n] == '\n');
+    }
+    buf_addc(to, ']');
+}
+
+/* Returns what follows `label` in the heading, as in "File: prometheus". */
+static struct str find_in_heading(const struct buf *heading, const char *label)
+{
+    for (const char *at = buf_str(heading); *at;) {
+        struct str line = {at, strcspn(at, "\n")};
+        if (str_begins(line, label))
+            return (struct str){line.p + strlen(label), line.n - strlen(label)};
+        at += line.n + (at[line.n] == '\n');
+    }
+    return STR("unknown");
+}
+
+/* "prometheus cpu" */
+static void add_title_text(struct buf *to, const struct buf *heading)
+{
+    struct str file = find_in_heading(heading, "File: "), type = find_in_heading(heading, "Type: ");
+    buf_add(to, file.p, file.n);
+    buf_addc(to, ' ');
+    buf_add(to, type.p, type.n);
+}
+
+static void add_title(struct buf *to, const struct buf *heading)
+{
+    struct buf title = BUF_INIT(TEXT_BYTES);
+    add_title_text(&title, heading);
+    buf_adds(to, ",\"title\":");
+    page_add_text(to, (struct str){buf_str(&title), title.len});
+    buf_release(&title);
+}
+
+static void add_names(struct buf *to, const char *key, char *const *names, size_t n)
+{
+    buf_addf(to, ",\"%s\":[", key);
+    for (size_t i = 0; i < n; i++) {
+        buf_adds(to, i > 0 ? "," : "");
+        page_add_text(to, str_of(names[i]));
+    }
+    buf_addc(to, ']');
+}
+
+static int add_types(struct buf *to, const struct view *v, struct err *err)
+{
+    const struct profile *p = v->profile;
+    size_t type = 0;
+    if (report_sample_index(p, v->options.report.sample_index, &type, err) < 0)
+        return -1;
+    buf_adds(to, ",\"types\":[");
+    for (size_t i = 0; i < p->n_sample_types; i++) {
+        buf_adds(to, i > 0 ? ",{\"type\":" : "{\"type\":");
+        page_add_text(to, profile_str(p, p->sample_types[i].type));
+        buf_adds(to, ",\"unit\":");
+        page_add_text(to, profile_str(p, p->sample_types[i].unit));
+        buf_addc(to, '}');
+    }
+    buf_addf(to, "],\"type\":%zu", type);
+    return 0;
+}
+
+/* Adds the members of the JSON that stand before `data`. */
+static int add_frame(struct buf *to, const struct view *v, const char *name, struct err *err)
+{
+    const struct pprof_options *o = &v->options;
+    buf_addf(to, "{\"view\":\"%s\"", name);
+    add_title(to, &v->heading);
+    add_lines(to, "heading", &v->heading);
+    add_lines(to, "errors", &v->messages);
+    add_names(to, "sources", o->sources, o->n_sources);
+    add_names(to, "bases", (char *const *)(uintptr_t)&o->base, o->base != NULL);
+    buf_addf(to, ",\"isDifference\":%s", o->base ? "true" : "false");
+    if (add_types(to, v, err) < 0)
+        return -1;
+    buf_adds(to, ",\"configs\":");
+    return web_settings_add_menu(v->request, to, err);
+}
+
+static int make_heading(struct view *v, struct err *err)
+{
+    bool empty;
+    const struct report_callbacks callbacks = {.sink = add_bytes, .ctx = &v->heading};
+    return report_heading(v->profile, &v->options.report, &callbacks, &empty, err);
+}
+
+/* Makes the JSON of a view. */
+static int make_view(struct view *v, const struct view_type *type, struct buf *ret, struct err *err)
+{
+    struct buf data = BUF_INIT(VIEW_BYTES);
+    int rc = make_heading(v, err);
+    if (rc == 0)
+        rc = type->make(v, &data, err);
+    if (rc == 0)
+        rc = buf_check(&data, "the view", err);
+    if (rc == 0)
+        rc = add_frame(ret, v, type->name, err);
+    if (rc == 0) {
+        buf_adds(ret, ",\"data\":");
+        buf_add(ret, data.data, data.len);
+        buf_addc(ret, '}');
+        rc = buf_check(ret, "the view", err);
+    }
+    buf_release(&data);
+    return rc;
+}
+
+/* ---- answers ------------------------------------------------------------------------------------------- */
+
+static int write_page(const struct buf *json, int body_fd, struct err *err)
+{
+    const struct str template = page_web_pprof.template;
+    const char *mark = memmem(template.p, template.n, "<!--data-->", strlen("<!--data-->"));
+    size_t before = mark ? (size_t)(mark - template.p) : template.n;
+    struct buf page = BUF_INIT(2 * VIEW_BYTES);
+    buf_add(&page, template.p, before);
+    buf_adds(&page, "<script type=\"application/json\" id=\"view\">");
+    page_add_json(&page, (struct str){buf_str(json), json->len});
+    buf_adds(&page, "</script>");
+    if (mark)
+        buf_add(&page, mark + strlen("<!--data-->"), template.n - before - strlen("<!--data-->"));
+    int rc = buf_check(&page, "the page", err);
+    if (rc == 0)
+        rc = fd_write_all(body_fd, page.data, page.len, err);
+    buf_release(&page);
+    return rc;
+}
+
+static int answer_view(struct view *v, const struct view_type *type, int body_fd, unsigned *ret_kind, struct err *err)
+{
+    struct buf json = BUF_INIT(VIEW_BYTES);
+    int rc = make_view(v, type, &json, err);
+    *ret_kind = v->request->wants_json ? WEB_JSON : WEB_PAGE;
+    if (rc == 0)
+        rc = v->request->wants_json ? fd_write_all(body_fd, json.data, json.len, err) : write_page(&json, body_fd, err);
+    buf_release(&json);
+    return rc;
+}
+
+static int write_fd(void *ctx, const void *p, size_t n, struct err *err)
+{
+    return fd_write_all(*(const int *)ctx, p, n, err);
+}
+
+static void say_nothing(void *ctx, const char *line)
+{
+    (void)ctx;
+    (void)line;
+}
+
+/* Writes the whole profile, whatever the parameters are. */
+static int answer_download(const struct web *web, int body_fd, struct err *err)
+{
+    const struct report_settings whole = {.format = REPORT_PROTO, .divide_by = 1, .unit = "minimum"};
+    const struct report_callbacks callbacks = {.sink = write_fd, .say = say_nothing, .ctx = &body_fd};
+    return report_make(web->profile, &whole, &callbacks, err);
+}
+
+/* Writes a page that shows the filtered profile without a server. */
+static int answer_offline(struct view *v, int body_fd, struct err *err)
+{
+    struct buf title = BUF_INIT(TEXT_BYTES);
+    const struct page_output to = {.sink = write_fd, .ctx = &body_fd};
+    int rc = make_heading(v, err);
+    if (rc == 0)
+        rc = filter_calls(v, err);
+    if (rc == 0) {
+        add_title_text(&title, &v->heading);
+        rc = page_build_profile(v->profile, buf_str(&title), &to, err);
+    }
+    buf_release(&title);
+    return rc;
+}
+
+static const struct view_type *find_view(const char *name)
+{
+    for (size_t i = 0; i < sizeof view_types / sizeof *view_types; i++)
+        if (strcmp(view_types[i].name, name) == 0)
+            return &view_types[i];
+    return NULL;
+}
+
+static int answer_with_view(const struct web *web, const struct delegate_request *r, const char *name, int body_fd,
+                            unsigned *ret_kind, struct err *err)
+{
+    const struct view_type *type = find_view(name);
+    bool offline = strcmp(name, "freeze") == 0;
+    struct view v = {.request = r,
+                     .profile = web->profile,
+                     .heading = BUF_INIT(TEXT_BYTES),
+                     .messages = BUF_INIT(TEXT_BYTES)};
+    if (!type && !offline)
+        return err_set(err, ERR_NOT_FOUND, "404 page not found");
+    if (web_read_query(web->options, r, &v.options, err) < 0)
+        return -1;
+    *ret_kind = WEB_OFFLINE_PAGE;
+    int rc = offline ? answer_offline(&v, body_fd, err) : answer_view(&v, type, body_fd, ret_kind, err);
+    shell_options_release(&v.options);
+    buf_release(&v.heading);
+    buf_release(&v.messages);
+    return rc;
+}
+
+int web_answer(void *ctx, const struct delegate_request *r, int body_fd, unsigned *ret_kind, struct err *err)
+{
+    const struct web *web = ctx;
+    const char *name = strrchr(r->path, '/') + 1;
+    *ret_kind = WEB_NOTHING;
+    if (strcmp(name, "saveconfig") == 0)
+        return web_settings_save(web->options, r, err);
+    if (strcmp(name, "deleteconfig") == 0)
+        return web_settings_remove(r, err);
+    if (strcmp(name, "download") != 0)
+        return answer_with_view(web, r, name, body_fd, ret_kind, err);
+    *ret_kind = WEB_PROFILE;
+    return answer_download(web, body_fd, err);
+}
