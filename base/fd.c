@@ -371,8 +371,10 @@ int fd_receive(int socket)
     char byte;
     int fd = -1;
     struct iovec io = {.iov_base = &byte, .iov_len = 1};
-    struct msghdr message = {
-        .msg_iov = &io, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
+    struct msghdr message = {.msg_iov = &io,
+                             .msg_iovlen = 1,
+                             .msg_control = control.space,
+                             .msg_controllen = sizeof control.space};
     ssize_t n;
     do
         n = recvmsg(socket, &message, RECEIVE_CLOEXEC);
@@ -382,7 +384,8 @@ int fd_receive(int socket)
         return -1;
     }
     const struct cmsghdr *c = CMSG_FIRSTHDR(&message);
-    if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN(sizeof fd)) {
+    if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
+        c->cmsg_len != CMSG_LEN(sizeof fd)) {
         errno = EBADMSG;
         return -1;
     }

@@ -29,8 +29,8 @@ void fd_pipe_drain(int read_fd);
 /* Creates a connected pair of stream sockets. */
 int fd_socketpair(int fds[2], struct err *err);
 
-/* Sends one byte and a descriptor through a Unix socket. The caller closes its own copy. Returns 0, or -1 with
- * sendmsg(2)'s errno. */
+/* Sends one byte and a descriptor through a Unix socket. The caller closes its own copy. Returns 0, or -1
+ * with sendmsg(2)'s errno. */
 int fd_send(int socket, int fd);
 /* Receives the byte and the descriptor of one fd_send. Returns the descriptor, or -1: with errno 0 at the end
  * of the stream, else with recvmsg(2)'s errno, or EBADMSG for anything else than fd_send sends. */

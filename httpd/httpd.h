@@ -172,8 +172,8 @@ void httpd_answer_file(struct httpd_request *request, const struct httpd_answer 
                        uint64_t size);
 void httpd_answer_text(struct httpd_request *request, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Leads the client to another address of this server with a status of 300 to 399, and keeps the query. `to` is
- * a path, or relative to the request's path. */
+/* Leads the client to another address of this server with a status of 300 to 399, and keeps the query. `to`
+ * is a path, or relative to the request's path. */
 void httpd_answer_redirect(struct httpd_request *request, int status, const char *to);
 
 #endif

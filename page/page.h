@@ -135,6 +135,7 @@ void page_add_text(struct buf *to, struct str text);
 void page_add_json(struct buf *to, struct str json);
 
 /* Writes a page with one profile, which draws it without a server. Changes the profile. */
-int page_build_profile(struct profile *profile, const char *title, const struct page_output *to, struct err *err);
+int page_build_profile(struct profile *profile, const char *title, const struct page_output *to,
+                       struct err *err);
 
 #endif

@@ -1,18 +1,24 @@
-/* The page's own parts, which tools/embed-web makes from web/. */
+/* The parts of the pages, which tools/embed-web makes from web/. */
 #ifndef PAGE_WEB_H
 #define PAGE_WEB_H
 
 #include "base/base.h"
 
 struct page_web {
-    /* HTML with the placeholders <!--style-->, <!--data--> and <!--script-->. Its Content-Security-Policy
-     * allows only the page's own script and style, by their hashes, and pictures in data: URLs. */
-    struct str template;
-    struct str style;   /* CSS */
-    struct str script;  /* one JavaScript module */
-    const char *policy; /* the Content-Security-Policy, for a server that sends the page */
+    struct str template; /* HTML with placeholders */
+    struct str style;    /* CSS */
+    struct str script;   /* one JavaScript module */
+    const char *policy;  /* the Content-Security-Policy, for a server that sends the page */
 };
 
+/* report.html. The placeholders of its template are <!--style-->, <!--data--> and <!--script-->. Its
+ * Content-Security-Policy allows only the page's own script and style, by their hashes, and pictures in data:
+ * URLs. */
 extern const struct page_web page_web;
+
+/* The page of `pprof -http`, at /ui/VIEW. The placeholder of its template is <!--data-->, in place of the
+ * view's JSON, which must not contain `<`. The page loads the script from /web/pprof.js and the style from
+ * /web/pprof.css. Its Content-Security-Policy allows scripts, styles and requests of its own origin only. */
+extern const struct page_web page_web_pprof;
 
 #endif

@@ -282,7 +282,8 @@ void page_add_json(struct buf *to, struct str json)
     jsontext_json(to, json);
 }
 
-int page_build_profile(struct profile *profile, const char *title, const struct page_output *to, struct err *err)
+int page_build_profile(struct profile *profile, const char *title, const struct page_output *to,
+                       struct err *err)
 {
     struct page_writer *writer = NULL;
     char made[64];

@@ -14,14 +14,22 @@ static const struct format {
     long nodecount; /* the default; 0: all */
     bool untrimmed; /* ignores the settings that trim a report */
 } formats[] = {
-    [REPORT_TEXT] = {text_write, 0, false},      [REPORT_TREE] = {tree_write, 80, false},
-    [REPORT_PEEK] = {tree_write, 80, true},      [REPORT_LIST] = {list_write, 80, true},
-    [REPORT_TRACES] = {traces_write, 80, false}, [REPORT_TAGS] = {tags_write, 80, false},
-    [REPORT_RAW] = {raw_write, 80, true},        [REPORT_COMMENTS] = {comments_write, 80, false},
-    [REPORT_DOT] = {dot_write, 80, false},       [REPORT_CALLGRIND] = {callgrind_write, 80, true},
-    [REPORT_PROTO] = {proto_write, 80, true},    [REPORT_TOPPROTO] = {topproto_write, 0, false},
-    [REPORT_FOLDED] = {folded_write, 0, true},   [REPORT_SPEEDSCOPE] = {speedscope_write, 0, true},
-    [REPORT_TOP_JSON] = {text_write_json, 0, false}, [REPORT_TAGS_JSON] = {tags_write_json, 80, false},
+    [REPORT_TEXT] = {text_write, 0, false},
+    [REPORT_TREE] = {tree_write, 80, false},
+    [REPORT_PEEK] = {tree_write, 80, true},
+    [REPORT_LIST] = {list_write, 80, true},
+    [REPORT_TRACES] = {traces_write, 80, false},
+    [REPORT_TAGS] = {tags_write, 80, false},
+    [REPORT_RAW] = {raw_write, 80, true},
+    [REPORT_COMMENTS] = {comments_write, 80, false},
+    [REPORT_DOT] = {dot_write, 80, false},
+    [REPORT_CALLGRIND] = {callgrind_write, 80, true},
+    [REPORT_PROTO] = {proto_write, 80, true},
+    [REPORT_TOPPROTO] = {topproto_write, 0, false},
+    [REPORT_FOLDED] = {folded_write, 0, true},
+    [REPORT_SPEEDSCOPE] = {speedscope_write, 0, true},
+    [REPORT_TOP_JSON] = {text_write_json, 0, false},
+    [REPORT_TAGS_JSON] = {tags_write_json, 80, false},
 };
 
 /* ---- settings ------------------------------------------------------------------------------------------ */

@@ -24,18 +24,17 @@ export function makeField(label, hint, input) {
     return { node: element('div', { class: 'field' }, element('label', { for: id }, label), field), field };
 }
 
-/** Returns {node, update(place, type, notice), say(text), searchBox}. */
-export function makeControls(profile, entry, go, { back, reset }) {
+/**
+ * search: the search field of a page that has its own; such a page also has its own sample types and filters. Returns
+ * {node, update(place, type, notice), say(text), searchBox}.
+ */
+export function makeControls(profile, entry, go, { back, reset, search: own }) {
     const types = profile.types.map((type, i) => {
         const [title, hint] = titleOf(entry, type.type);
         const click = () => go({ t: i === profile.type ? '' : String(i) }, true);
         return element('button', { type: 'button', class: 'choice', title: hint, on: { click } }, cut(visible(title), LONGEST_TYPE));
     });
-    const search = makeField(
-        'Search',
-        'name or pattern',
-        withMeasure((text) => go({ s: text }, false), 'search'),
-    );
+    const search = own ? { node: null, field: own } : makeSearch(go);
     const focus = makeField('Focus', 'only stacks with…', (text) => go({ f: text }, false));
     const ignore = makeField('Ignore', 'no stacks with…', (text) => go({ i: text }, false));
     const button = (text, title, click) => element('button', { type: 'button', title, on: { click } }, text);
@@ -45,17 +44,17 @@ export function makeControls(profile, entry, go, { back, reset }) {
     const node = element(
         'div',
         { class: 'controls' },
-        types.length > 1
+        types.length > 1 && !own
             ? element('div', { class: 'choices', role: 'group', 'aria-label': 'Sample type' }, inDisplayOrder(types, profile.type))
             : null,
         search.node,
-        filters,
+        own ? null : filters,
         element(
             'div',
             { class: 'moves' },
             turn,
             button('Back', 'back to the previous view (Backspace)', back),
-            button('Reset', 'no zoom, no search, no filter (0)', reset),
+            button('Reset', own ? 'no zoom, no search (0)' : 'no zoom, no search, no filter (0)', reset),
         ),
         notice,
     );
@@ -79,6 +78,12 @@ export function makeControls(profile, entry, go, { back, reset }) {
     }
 
     return { node, update, say, searchBox: search.field };
+}
+
+/** The field whose text is the place's search. */
+export function makeSearch(go) {
+    const search = withMeasure((text) => go({ s: text }, false), 'search');
+    return makeField('Search', 'name or pattern', search);
 }
 
 // Go lists the most important type last, and pprof shows this type first.

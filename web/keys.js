@@ -24,11 +24,15 @@ function listOf(rows) {
     );
 }
 
-/** searchBox(): the field that the key / focuses, or null. Returns {open()}. */
-export function makeHelp(searchBox) {
+/**
+ * searchBox(): the field that the key / focuses, or null. own: the page's own keys as rows [text, explanation,
+ * {key: action()}]; an action returns false if it does nothing. Returns {open()}.
+ */
+export function makeHelp(searchBox, own = []) {
+    const actions = Object.assign(Object.create(null), ...own.map((row) => row[2]));
     let box = null;
     const open = () => {
-        box ||= makeBox();
+        box ||= makeBox([...own, ...KEYS_OF_PAGE]);
         box.showModal();
     };
     document.addEventListener('keydown', (event) => {
@@ -40,20 +44,20 @@ export function makeHelp(searchBox) {
         else if (field) {
             field.focus();
             field.select();
-        } else return;
+        } else if (!actions[event.key] || actions[event.key]() === false) return;
         event.preventDefault();
     });
     return { open };
 }
 
-function makeBox() {
+function makeBox(rows) {
     const close = element('button', { type: 'button', on: { click: () => box.close() } }, 'Close');
     const box = element(
         'dialog',
         { class: 'help', 'aria-labelledby': 'help-title' },
         element('h2', { id: 'help-title' }, 'Keys'),
         element('p', { class: 'quiet' }, 'Everywhere'),
-        listOf(KEYS_OF_PAGE),
+        listOf(rows),
         element('p', { class: 'quiet' }, 'In a graph that has the focus'),
         listOf(KEYS_OF_GRAPH),
         element(

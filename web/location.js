@@ -37,6 +37,11 @@ export function writePlace(place, step) {
     );
 }
 
+/** Drops the delayed write of writePlace(), because the page goes to another address. */
+export function forgetPlace() {
+    clearTimeout(fragment.pending);
+}
+
 /** Parses a number of a place: an integer below n, else -1. A link may be old or edited by hand. */
 export function placeNumber(text, n) {
     return /^\d{1,9}$/.test(text) && Number(text) < n ? Number(text) : -1;

@@ -17,7 +17,9 @@ import { placeNumber } from './location.js';
 
 /**
  * entry: an entry of the bundle's data; go(changes, step): changes the place; theme(): returns the palette; around:
- * {before, after}: elements before and after the graph. Returns {node, update(place), repaint(), searchBox, paper()}.
+ * {before, after}: elements before and after the graph; {search}: the page's own search field (controls.js);
+ * {actionsOf(name)}: more elements for the actions of a function. Returns {node, update(place), repaint(), searchBox,
+ * paper(), selected()}: the function that is described, or -1.
  */
 export function makeProfileView(entry, profile, go, theme, around = {}) {
     const { tree, sides } = profile;
@@ -32,6 +34,7 @@ export function makeProfileView(entry, profile, go, theme, around = {}) {
         filters: '',
         search: '',
         zooms: [],
+        described: -1,
     };
     const flame = makeFlame({
         label: 'Flame graph of calls',
@@ -43,7 +46,7 @@ export function makeProfileView(entry, profile, go, theme, around = {}) {
     });
     const columns = sides ? [sideColumns(entry), 'cum'] : [];
     const top = makeTop((fn) => go({ fn: String(fn), z: '' }, true), ...columns);
-    const controls = makeControls(profile, entry, go, { back, reset });
+    const controls = makeControls(profile, entry, go, { back, reset, search: around.search });
     const legend = makeLegend(profile, go);
     let sandwich = null;
     const detail = element('div', { class: 'detail' });
@@ -235,6 +238,7 @@ export function makeProfileView(entry, profile, go, theme, around = {}) {
     function describe(at) {
         const fn = tree.fn[at];
         const texts = textsAt(at);
+        state.described = fn;
         const button = (text, click) => element('button', { type: 'button', on: { click } }, text);
         detail.replaceChildren(
             element('strong', {}, ...nameParts(profile.nameOf(fn))),
@@ -245,6 +249,7 @@ export function makeProfileView(entry, profile, go, theme, around = {}) {
                 { class: 'actions' },
                 fn >= 0 && button('Callers and callees', () => go({ fn: String(fn), z: '' }, true)),
                 at > 0 && button('Copy stack', () => copy(pathTo(tree, at).map((i) => tree.fn[i]))),
+                fn >= 0 && around.actionsOf && around.actionsOf(profile.nameOf(fn)),
             ),
         );
         const name = cut(visible(profile.nameOf(fn)), 200);
@@ -307,5 +312,7 @@ export function makeProfileView(entry, profile, go, theme, around = {}) {
             ...columns,
         );
 
-    return { node, update, repaint, back, searchBox: controls.searchBox, paper };
+    const selected = () => (whole.hidden ? placeNumber(state.place.fn, profile.nFunctions) : state.described);
+
+    return { node, update, repaint, back, searchBox: controls.searchBox, paper, selected };
 }

@@ -7,11 +7,17 @@ const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028
 const HEAPED = /(\p{M}{4})\p{M}+/gu;
 
 export const LONGEST_SHOWN = 300;
+const LONGEST_LINE = 3000;
 
 /** Escapes characters that have no width or change the text's direction, and cuts long runs of combining marks. */
 export function visible(text) {
     const written = String(text).replace(HIDDEN, (c) => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
     return written.replace(HEAPED, '$1…');
+}
+
+/** A line of source or of a report: visible(), with its tabs. */
+export function visibleLine(line) {
+    return cut(line.split('\t').map(visible).join('\t'), LONGEST_LINE);
 }
 
 /** Cuts a text to n characters: names may have 10,000. Keeps its end, which identifies a name better than its middle. */

@@ -9,7 +9,7 @@ import { swatchOf } from './legend.js';
 const ROW_HEIGHT = 30;
 /** The largest height of an element: browsers do not support much higher elements. */
 const HIGHEST = 12e6;
-const COLUMNS = [
+export const COLUMNS = [
     { key: 'flat', cssClass: 'flat', title: 'Flat', hint: 'in the function itself', valueKey: 'flat', text: formatValue },
     { key: 'flatShare', cssClass: 'flatShare', title: 'Flat %', valueKey: 'flat', text: share, bar: true },
     { key: 'cum', cssClass: 'cum', title: 'Cum', hint: 'with all it calls', valueKey: 'cum', text: formatValue },
@@ -48,11 +48,12 @@ export function ordered(figures, nameOf, sort, marked) {
 
 /**
  * open(fn): called when the reader clicks a function. columns: {key, cssClass, title, hint, valueKey: the key of its
- * values in content.figures, text(value, unit, whole), bar: whether the cell draws the share}. sortedBy: the key of the
- * column that sorts the table at first. Returns {node, show(content)}. content: {figures, nameOf(fn), colour(fn), unit,
- * whole: the total for shares, marked}.
+ * values in content.figures, text(value, unit, whole, fn), bar: whether the cell draws the share}. sortedBy: the key of
+ * the column that sorts the table at first. Returns {node, show(content), choose(fn)}. content: {figures, nameOf(fn),
+ * colour(fn), unit, whole: the total for shares, marked; optionally noteOf(fn): a word after the name, and chosen: a
+ * function}.
  */
-export function makeTop(open, columns = COLUMNS, sortedBy = 'flat') {
+export function makeTop(open, columns = COLUMNS, sortedBy = 'flat', cssClass = columns === COLUMNS ? 'top' : 'top signed') {
     const sort = { key: sortedBy, down: true };
     const heads = columns.map((column) =>
         element(
@@ -66,7 +67,7 @@ export function makeTop(open, columns = COLUMNS, sortedBy = 'flat') {
     const head = element('div', { role: 'row', class: 'row head', 'aria-rowindex': '1' }, heads);
     const table = element(
         'div',
-        { role: 'table', class: columns === COLUMNS ? 'top' : 'top signed', 'aria-label': 'Functions' },
+        { role: 'table', class: cssClass, 'aria-label': 'Functions' },
         element('div', { role: 'rowgroup' }, head),
         rows,
     );
@@ -83,6 +84,12 @@ export function makeTop(open, columns = COLUMNS, sortedBy = 'flat') {
     function show(next) {
         content = next;
         refresh();
+    }
+
+    /** Marks a function as chosen, without sorting or scrolling. */
+    function choose(fn) {
+        content.chosen = fn;
+        draw();
     }
 
     function refresh() {
@@ -117,15 +124,17 @@ export function makeTop(open, columns = COLUMNS, sortedBy = 'flat') {
     }
 
     function rowOf(fn, index) {
-        const { figures, unit, whole, nameOf, colour } = content;
+        const { figures, unit, whole, nameOf, colour, noteOf, chosen } = content;
         const number = ({ cssClass, valueKey, text, bar }) => {
             const value = figures[valueKey][fn];
-            const cell = element('div', { role: 'cell', class: `c-${cssClass}` }, text(value, unit, whole));
+            const cell = element('div', { role: 'cell', class: `c-${cssClass}` }, text(value, unit, whole, fn));
             if (bar) cell.style.setProperty('--share', whole ? Math.min(1, Math.abs(value / whole)) : 0);
             return cell;
         };
-        const name = element('button', { type: 'button', 'data-fn': fn, on: { click: () => open(fn) } });
+        const current = fn === chosen ? 'true' : null;
+        const name = element('button', { type: 'button', 'data-fn': fn, 'aria-current': current, on: { click: () => open(fn) } });
         name.append(...nameParts(nameOf(fn)));
+        if (noteOf && noteOf(fn)) name.append(' ', untrusted(noteOf(fn), 'small'));
         return element(
             'div',
             { role: 'row', class: 'row', 'aria-rowindex': index },
@@ -136,7 +145,7 @@ export function makeTop(open, columns = COLUMNS, sortedBy = 'flat') {
 
     rows.addEventListener('scroll', draw, { passive: true });
     new ResizeObserver(draw).observe(rows);
-    return { node: table, show };
+    return { node: table, show, choose };
 }
 
 /** The first functions as a plain table, for paper. */

@@ -134,8 +134,8 @@ static int answer_request(const struct child *c, unsigned *ret_kind, struct err 
     struct request_head head;
     struct httpd_parameter *parameters = NULL;
     struct delegate_request request;
-    int rc = lseek(c->file, 0, SEEK_SET) < 0 || fd_read_all(c->file, &text) < 0 ||
-                     text.len < sizeof head || ftruncate(c->file, 0) < 0 || lseek(c->file, 0, SEEK_SET) < 0
+    int rc = lseek(c->file, 0, SEEK_SET) < 0 || fd_read_all(c->file, &text) < 0 || text.len < sizeof head ||
+                     ftruncate(c->file, 0) < 0 || lseek(c->file, 0, SEEK_SET) < 0
                  ? err_sys(err, "cannot read the request")
                  : 0;
     if (rc == 0) {
@@ -158,7 +158,7 @@ static int write_error(int file, const struct err *err)
     char text[sizeof err->msg + 1];
     int n = snprintf(text, sizeof text, "%s\n", err->msg);
     return ftruncate(file, 0) < 0 || lseek(file, 0, SEEK_SET) < 0 ? -1
-                                                                   : fd_write_all(file, text, (size_t)n, NULL);
+                                                                  : fd_write_all(file, text, (size_t)n, NULL);
 }
 
 static int run_child(void *ctx)
@@ -311,8 +311,7 @@ static void send_answer(struct httpd_request *request, void *ctx)
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     if (n != (ssize_t)sizeof report || !is_valid(&report, work) || fstat(p->file, &st) < 0) {
-        httpd_answer_text(request, 503,
-                          "the answer exceeded its limit of memory or processor time\n");
+        httpd_answer_text(request, 503, "the answer exceeded its limit of memory or processor time\n");
     } else {
         struct httpd_answer answer = {.type = "text/plain; charset=utf-8"};
         if (report.kind < work->n_kinds)
@@ -355,11 +354,10 @@ void delegate_answer(struct delegate *d, struct httpd_request *request)
         end_pending(p);
         return;
     }
-    httpd_wait(request, &(struct httpd_wait){.ready = send_answer,
-                                             .gone = end_pending,
-                                             .ctx = p,
-                                             .fd = p->socket,
-                                             .timeout_ms = ANSWER_MS});
+    httpd_wait(
+        request,
+        &(struct httpd_wait){
+            .ready = send_answer, .gone = end_pending, .ctx = p, .fd = p->socket, .timeout_ms = ANSWER_MS});
 }
 
 void delegate_end(struct delegate *d)

@@ -11,7 +11,6 @@
 #define CLI_HTTP_DELEGATE_H
 
 #include "base/base.h"
-#include "base/proc.h"
 #include "httpd/httpd.h"
 
 struct delegate;

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/proc.h"
 #include "cli/pprof/pprof.h"
 #include "cli/term/signals.h"
 #include "base/banned.h"

@@ -75,7 +75,8 @@ static void answer_part(struct httpd_request *request, const char *type, struct 
         sha256_hex(hash, tag, NULL);
     }
     sha256_free(hash);
-    const struct httpd_answer answer = {.status = 200, .type = type, .etag = *tag ? tag : NULL, .compress = true};
+    const struct httpd_answer answer = {
+        .status = 200, .type = type, .etag = *tag ? tag : NULL, .compress = true};
     httpd_answer_bytes(request, &answer, part.p, part.n);
 }
 

@@ -159,7 +159,8 @@ static size_t find_config(const json_t *configs, const char *name)
 static int put_config(json_t *configs, const char *name, json_t *config, struct err *err)
 {
     size_t at = find_config(configs, name);
-    int rc = at < json_array_size(configs) ? json_array_set(configs, at, config) : json_array_append(configs, config);
+    int rc = at < json_array_size(configs) ? json_array_set(configs, at, config)
+                                           : json_array_append(configs, config);
     return rc < 0 ? err_nomem(err) : 0;
 }
 
@@ -307,7 +308,8 @@ struct entry {
     bool is_current;
 };
 
-static int make_entry(const struct delegate_request *r, const json_t *config, struct entry *ret, struct err *err)
+static int make_entry(const struct delegate_request *r, const json_t *config, struct entry *ret,
+                      struct err *err)
 {
     struct buf query = BUF_INIT(QUERY_BYTES);
     size_t room = r->n_parameters;
@@ -327,8 +329,8 @@ static int make_entry(const struct delegate_request *r, const json_t *config, st
     }
     int rc = pairs ? buf_check(&query, "the query", err) : err_nomem(err);
     if (rc == 0)
-        *ret = (struct entry){json_pack("{s:s, s:s, s:b}", "name", config ? name_of(config) : "Default", "query",
-                                        buf_str(&query), "saved", config != NULL),
+        *ret = (struct entry){json_pack("{s:s, s:s, s:b}", "name", config ? name_of(config) : "Default",
+                                        "query", buf_str(&query), "saved", config != NULL),
                               !changed};
     if (rc == 0 && !ret->json)
         rc = err_nomem(err);

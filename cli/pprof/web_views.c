@@ -144,8 +144,11 @@ struct view_type {
 };
 
 static const struct view_type view_types[] = {
-    {"flamegraph", make_flamegraph}, {"graph", make_graph}, {"top", make_top},
-    {"peek", make_peek},             {"tags", make_tags},
+    {"flamegraph", make_flamegraph},
+    {"graph", make_graph},
+    {"top", make_top},
+    {"peek", make_peek},
+    {"tags", make_tags},
 };
 
 /* ---- what all views have ------------------------------------------------------------------------------- */
@@ -287,13 +290,15 @@ static int write_page(const struct buf *json, int body_fd, struct err *err)
     return rc;
 }
 
-static int answer_view(struct view *v, const struct view_type *type, int body_fd, unsigned *ret_kind, struct err *err)
+static int answer_view(struct view *v, const struct view_type *type, int body_fd, unsigned *ret_kind,
+                       struct err *err)
 {
     struct buf json = BUF_INIT(VIEW_BYTES);
     int rc = make_view(v, type, &json, err);
     *ret_kind = v->request->wants_json ? WEB_JSON : WEB_PAGE;
     if (rc == 0)
-        rc = v->request->wants_json ? fd_write_all(body_fd, json.data, json.len, err) : write_page(&json, body_fd, err);
+        rc = v->request->wants_json ? fd_write_all(body_fd, json.data, json.len, err)
+                                    : write_page(&json, body_fd, err);
     buf_release(&json);
     return rc;
 }
@@ -341,25 +346,16 @@ static const struct view_type *find_view(const char *name)
     return NULL;
 }
 
-static int answer_with_view(const struct web *web, const struct delegate_request *r, const char *name, int body_fd,
-                            unsigned *ret_kind, struct err *err)
+/* Makes the view, or the offline page, that the request names. */
+static int answer_with_view(struct view *v, const char *name, int body_fd, unsigned *ret_kind,
+                            struct err *err)
 {
     const struct view_type *type = find_view(name);
-    bool offline = strcmp(name, "freeze") == 0;
-    struct view v = {.request = r,
-                     .profile = web->profile,
-                     .heading = BUF_INIT(TEXT_BYTES),
-                     .messages = BUF_INIT(TEXT_BYTES)};
-    if (!type && !offline)
-        return err_set(err, ERR_NOT_FOUND, "404 page not found");
-    if (web_read_query(web->options, r, &v.options, err) < 0)
-        return -1;
+    if (type)
+        return answer_view(v, type, body_fd, ret_kind, err);
     *ret_kind = WEB_OFFLINE_PAGE;
-    int rc = offline ? answer_offline(&v, body_fd, err) : answer_view(&v, type, body_fd, ret_kind, err);
-    shell_options_release(&v.options);
-    buf_release(&v.heading);
-    buf_release(&v.messages);
-    return rc;
+    return strcmp(name, "freeze") == 0 ? answer_offline(v, body_fd, err)
+                                       : err_set(err, ERR_NOT_FOUND, "404 page not found");
 }
 
 int web_answer(void *ctx, const struct delegate_request *r, int body_fd, unsigned *ret_kind, struct err *err)
@@ -371,8 +367,19 @@ int web_answer(void *ctx, const struct delegate_request *r, int body_fd, unsigne
         return web_settings_save(web->options, r, err);
     if (strcmp(name, "deleteconfig") == 0)
         return web_settings_remove(r, err);
-    if (strcmp(name, "download") != 0)
-        return answer_with_view(web, r, name, body_fd, ret_kind, err);
-    *ret_kind = WEB_PROFILE;
-    return answer_download(web, body_fd, err);
+    if (strcmp(name, "download") == 0) {
+        *ret_kind = WEB_PROFILE;
+        return answer_download(web, body_fd, err);
+    }
+    struct view v = {.request = r,
+                     .profile = web->profile,
+                     .heading = BUF_INIT(TEXT_BYTES),
+                     .messages = BUF_INIT(TEXT_BYTES)};
+    if (web_read_query(web->options, r, &v.options, err) < 0)
+        return -1;
+    int rc = answer_with_view(&v, name, body_fd, ret_kind, err);
+    shell_options_release(&v.options);
+    buf_release(&v.heading);
+    buf_release(&v.messages);
+    return rc;
 }

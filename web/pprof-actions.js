@@ -1,0 +1,49 @@
+// The actions on a function: filters with a pattern that matches only its name, and the views of this function.
+
+import { element } from './text.js';
+import { patternOfName } from './search.js';
+import { addedPattern } from './pprof-address.js';
+
+/** The filters of the Refine menu and of a function: parameter, title, explanation. */
+export const REFINEMENTS = [
+    ['f', 'Focus', 'only stacks with it'],
+    ['i', 'Ignore', 'no stacks with it'],
+    ['h', 'Hide', 'stacks without its frames'],
+    ['s', 'Show', 'only its frames'],
+    ['sf', 'Show from', 'stacks from it on, without its callers'],
+];
+
+/** The views that show the functions that the parameter f matches. */
+export const FUNCTION_VIEWS = [
+    ['source', 'Source'],
+    ['peek', 'Peek'],
+    ['disasm', 'Disasm'],
+];
+
+/** The elements of the actions. page: see pprof-views.js. */
+export function functionActions(page, name) {
+    const pattern = patternOfName(name);
+    const refine = ([filter, title, hint]) =>
+        element(
+            'button',
+            { type: 'button', title: hint, on: { click: () => page.visit(addedPattern(page.address(), filter, pattern)) } },
+            title,
+        );
+    return [...REFINEMENTS.map(refine), ...FUNCTION_VIEWS.map(([view, title]) => page.link({ view, f: pattern }, {}, title))];
+}
+
+/** The line that describes a chosen function, with its actions. facts: texts. */
+export function functionLine(page, name, nameNodes, facts) {
+    return element(
+        'div',
+        { class: 'detail', role: 'group', 'aria-label': 'Chosen function' },
+        element('strong', {}, nameNodes),
+        facts.map((fact) => element('span', {}, fact)),
+        element(
+            'span',
+            { class: 'actions' },
+            page.link({ view: 'flamegraph' }, { place: { fn: name } }, 'Callers and callees'),
+            functionActions(page, name),
+        ),
+    );
+}

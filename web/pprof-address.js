@@ -1,0 +1,56 @@
+// The address of a view of the pprof page: the view is the last part of the path, and the query has the parameters of
+// `go tool pprof -http`. The fragment (location.js) has the rest.
+
+/** The parameters that select samples and frames, and their names. */
+export const FILTERS = {
+    f: 'focus',
+    i: 'ignore',
+    h: 'hide',
+    s: 'show',
+    sf: 'show from',
+    prunefrom: 'prune from',
+    tf: 'tag focus',
+    ti: 'tag ignore',
+    ts: 'tag show',
+    th: 'tag hide',
+};
+/** Their matches are removed, so that a second pattern adds to the first. A second pattern of the others replaces it. */
+const REMOVING = new Set(['i', 'h']);
+
+/** Returns {view, query}. */
+export function readAddress(url = location) {
+    return { view: url.pathname.split('/').pop(), query: url.search.slice(1) };
+}
+
+/** Returns the address with other parameters and, if `changes` has a `view`, another view. An empty value removes a parameter. */
+export function changedAddress(address, { view = address.view, ...changes }) {
+    const pairs = new URLSearchParams(address.query);
+    for (const [name, value] of Object.entries(changes)) {
+        if (value) pairs.set(name, value);
+        else pairs.delete(name);
+    }
+    return { view, query: String(pairs) };
+}
+
+/** The changes that add a pattern to a filter. */
+export function addedPattern(address, filter, pattern) {
+    const old = parameterOf(address, filter);
+    const isNew = !REMOVING.has(filter) || !old || old === pattern;
+    return { [filter]: isNew ? pattern : `${old}|${pattern}` };
+}
+
+export function parameterOf({ query }, name) {
+    return new URLSearchParams(query).get(name) || '';
+}
+
+export const noFilters = () => Object.fromEntries(Object.keys(FILTERS).map((name) => [name, '']));
+
+/** The parameters that an Undo restores: all but the sample type. */
+export function undoable(address) {
+    return changedAddress(address, { si: '' }).query;
+}
+
+/** A relative URL. */
+export function urlOf({ view, query }) {
+    return query ? `${view}?${query}` : view;
+}

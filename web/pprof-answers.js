@@ -1,0 +1,75 @@
+// Asks the server for views. Caches the last few answers. A new request ends the one before it, because the reader has
+// gone on.
+
+import { cut, visible } from './text.js';
+
+const MOST_ANSWERS = 6;
+const LONGEST_ERROR = 500;
+
+/** The error of a request that a newer one has ended. */
+export const isEnded = (error) => error.name === 'AbortError';
+
+async function answerOf(response) {
+    const text = await response.text();
+    if (!response.ok) throw new Error(cut(visible(text.trim().split('\n')[0]), LONGEST_ERROR) || `HTTP status ${response.status}`);
+    try {
+        return JSON.parse(text);
+    } catch {
+        throw new Error('the answer of profgrab is not complete; load the page again');
+    }
+}
+
+/** Sends a request. Throws an Error with a sentence for the reader. */
+export async function send(url, options) {
+    try {
+        // Without no-store, the browser may show a cached answer in place of the page with the same URL.
+        return await fetch(url, { cache: 'no-store', credentials: 'same-origin', ...options });
+    } catch (e) {
+        if (isEnded(e)) throw e;
+        throw new Error('profgrab does not answer: it may have ended');
+    }
+}
+
+/** Returns {get(url), post(url, text), remember(url, answer), forget()}. get and post return the JSON of a view. */
+export function makeAnswers() {
+    const cache = new Map();
+    let running = { url: '', abort: new AbortController(), answer: null };
+
+    function start(url, options) {
+        running.abort.abort();
+        const abort = new AbortController();
+        const ask = async () => answerOf(await send(url, { headers: { Accept: 'application/json' }, signal: abort.signal, ...options }));
+        const answer = ask();
+        running = { url, abort, answer };
+        const end = () => {
+            if (running.answer === answer) running.url = '';
+        };
+        answer.then(end, end);
+        return answer;
+    }
+
+    function remember(url, answer) {
+        cache.delete(url);
+        cache.set(url, answer);
+        if (cache.size > MOST_ANSWERS) cache.delete(cache.keys().next().value);
+        return answer;
+    }
+
+    async function get(url) {
+        if (running.url === url) return running.answer;
+        const known = cache.get(url);
+        if (!known) return remember(url, await start(url));
+        running.abort.abort();
+        return remember(url, known);
+    }
+
+    async function post(url, text) {
+        const options = { method: 'POST', body: text, headers: { Accept: 'application/json', 'Content-Type': 'text/plain' } };
+        const answer = await start(url, options);
+        // Other answers were made without the text.
+        cache.clear();
+        return answer;
+    }
+
+    return { get, post, remember, forget: () => cache.clear() };
+}

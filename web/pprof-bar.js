@@ -1,0 +1,108 @@
+// The bar of the pprof page: its menus, the search field, Undo, theme and help.
+
+import { element, untrusted } from './text.js';
+import { makeSearch } from './controls.js';
+import { titleOf } from './kinds.js';
+import { patternOfName } from './search.js';
+import { addedPattern, noFilters, parameterOf } from './pprof-address.js';
+import { REFINEMENTS } from './pprof-actions.js';
+import { configEntries } from './pprof-configs.js';
+import { makeMenu } from './pprof-menu.js';
+import { PPROF_VIEWS } from './pprof-views.js';
+
+/**
+ * page: see pprof-views.js, and {answer(), chosen(), undo(), changed(), fail(text)}. Returns {node, update(place),
+ * search}.
+ */
+export function makeBar(page, { theme, help }) {
+    const search = makeSearch(page.go);
+    // The pattern that the menus mean: the text of the search field, else the chosen function.
+    const pattern = () => search.field.value || (page.chosen() && patternOfName(page.chosen()));
+    const afterUse = { s: '' };
+    const menus = [
+        makeMenu('View', viewEntries),
+        makeMenu('Sample', sampleEntries),
+        makeMenu('Refine', refineEntries),
+        makeMenu('Config', () => configEntries(page, page.answer(), page)),
+        makeMenu('Download', downloadEntries),
+    ];
+    const [view, sample] = menus;
+    const undo = element('button', { type: 'button', title: 'undo the last change of filters (u)', on: { click: page.undo } }, 'Undo');
+    const node = element(
+        'header',
+        { class: 'bar-pprof' },
+        element('span', { class: 'brand' }, 'profgrab'),
+        menus.map((menu) => menu.node),
+        search.node,
+        element('span', { class: 'tools' }, undo, theme, help),
+    );
+
+    search.field.addEventListener('keydown', (event) => {
+        if (event.key !== 'Enter') return;
+        event.preventDefault();
+        page.visit({ f: search.field.value }, afterUse);
+    });
+
+    function viewEntries() {
+        const { view: current } = page.address();
+        return PPROF_VIEWS.map(({ name, title, of }) => {
+            const f = of && pattern();
+            return page.link(f ? { view: name, f } : { view: name }, { current: name === current, place: f ? afterUse : {} }, title);
+        });
+    }
+
+    function sampleEntries() {
+        const { types, type } = page.answer();
+        return types.map(({ type: name }, i) => {
+            // A name that occurs twice means the first type.
+            const si = types.findIndex((other) => other.type === name) === i ? name : String(i);
+            const isCurrent = i === selectedType(types, type);
+            return page.link({ si }, { current: isCurrent, title: titleOf({ kind: '' }, name)[1] }, untrusted(name));
+        });
+    }
+
+    /** The flame graph has all types: its answer is that of another one after a change. */
+    function selectedType(types, type) {
+        const si = parameterOf(page.address(), 'si');
+        const named = types.findIndex((candidate) => candidate.type === si);
+        if (named >= 0) return named;
+        return /^\d+$/.test(si) && types[Number(si)] ? Number(si) : type;
+    }
+
+    function refineEntries() {
+        const chosen = pattern();
+        const refine = ([filter, title, hint]) =>
+            element(
+                'button',
+                {
+                    type: 'button',
+                    disabled: !chosen,
+                    title: hint,
+                    on: { click: () => page.visit(addedPattern(page.address(), filter, chosen), search.field.value ? afterUse : {}) },
+                },
+                title,
+            );
+        const about = chosen ? [untrusted(chosen)] : ['Write a pattern into the search field, or choose a function.'];
+        const reset = element('button', { type: 'button', on: { click: () => page.visit(noFilters(), afterUse) } }, 'Reset');
+        return [element('p', { class: 'quiet' }, about), ...REFINEMENTS.map(refine), reset];
+    }
+
+    function downloadEntries() {
+        const { query } = page.address();
+        return [
+            element('a', { href: 'download', download: 'profile.pb.gz' }, 'profile.pb.gz'),
+            element('a', { href: query ? `freeze?${query}` : 'freeze', download: 'profile.html' }, 'This profile as one offline file'),
+        ];
+    }
+
+    function update(place) {
+        if (search.field.value !== place.s) search.field.value = place.s;
+        const { types, type } = page.answer();
+        const row = PPROF_VIEWS.find(({ name }) => name === page.address().view);
+        view.say('View ', element('small', {}, row.title));
+        sample.say('Sample ', untrusted(types[selectedType(types, type)]?.type || '', 'small'));
+        undo.disabled = !page.canUndo();
+    }
+
+    return { node, update, close: () => menus.forEach((menu) => menu.close()), search };
+}

@@ -1,0 +1,46 @@
+// The Config menu: saved sets of parameters.
+
+import { element, untrusted, visible } from './text.js';
+import { changedAddress, parameterOf } from './pprof-address.js';
+import { send } from './pprof-answers.js';
+
+/** The requests that change a config need a POST or DELETE, so that a link of another page cannot send them. */
+async function change(method, url) {
+    const response = await send(url, { method });
+    if (!response.ok) throw new Error(visible((await response.text()).trim().split('\n')[0]) || `HTTP status ${response.status}`);
+}
+
+/** The entries of the menu. page: see pprof-views.js; changed(): asks for the list again; fail(text): shows an error. */
+export function configEntries(page, answer, { changed, fail }) {
+    const run = async (method, url) => {
+        try {
+            await change(method, url);
+        } catch (e) {
+            return fail(e.message);
+        }
+        return changed();
+    };
+
+    function entryOf({ name, query, current, saved }) {
+        // The sample type is not part of a config.
+        const to = changedAddress({ view: page.address().view, query }, { si: parameterOf(page.address(), 'si') });
+        const remove = () => run('DELETE', `deleteconfig?${new URLSearchParams({ config: name })}`);
+        return element(
+            'span',
+            { class: 'entry' },
+            page.linkTo(to, { current }, untrusted(name)),
+            saved && element('button', { type: 'button', 'aria-label': `Delete ${visible(name)}`, on: { click: remove } }, 'Delete'),
+        );
+    }
+
+    const field = element('input', { type: 'text', 'aria-label': 'Name of the config', placeholder: 'name', maxlength: '200', autocomplete: 'off' });
+    const save = (event) => {
+        event.preventDefault();
+        if (!field.value.trim()) return field.focus();
+        const pairs = new URLSearchParams(page.address().query);
+        pairs.set('config', field.value.trim());
+        return run('POST', `saveconfig?${pairs}`);
+    };
+    const form = element('form', { class: 'entry', on: { submit: save } }, field, element('button', { type: 'submit' }, 'Save as'));
+    return [...answer.configs.map(entryOf), form];
+}

@@ -1,0 +1,64 @@
+// The top of a view: title, facts, the filters in use, and the line of errors.
+
+import { count, element, untrusted, visible } from './text.js';
+import { FILTERS, parameterOf } from './pprof-address.js';
+
+/** The flame graph states its own type, because it changes the type without a request; and it shows all samples. */
+const STATED_BY_FLAME_GRAPH = /^(Type:|Showing nodes|Dropped )/;
+
+function filesOf({ sources, bases }) {
+    const list = (title, names) =>
+        names.length ? element('p', {}, `${title}: `, names.map((name, i) => [i ? ', ' : '', untrusted(name)])) : null;
+    return element(
+        'details',
+        { class: 'files' },
+        element('summary', {}, sources.length + bases.length === 1 ? 'File' : `${count(sources.length + bases.length)} files`),
+        list('Profiles', sources),
+        list('Compared with', bases),
+    );
+}
+
+/** A button for each filter in use, which removes it. */
+function filtersOf(page) {
+    const used = Object.entries(FILTERS).filter(([name]) => parameterOf(page.address(), name));
+    if (!used.length) return null;
+    const chip = ([name, title]) =>
+        element(
+            'li',
+            {},
+            element(
+                'button',
+                { type: 'button', title: 'remove this filter', on: { click: () => page.visit({ [name]: '' }) } },
+                `${title}: `,
+                untrusted(parameterOf(page.address(), name)),
+                element('span', { 'aria-hidden': 'true' }, ' ×'),
+            ),
+        );
+    return element('ul', { class: 'chips', 'aria-label': 'Filters in use' }, used.map(chip));
+}
+
+/** Returns {node, show(answer), fail(text)}. page: see pprof-views.js. */
+export function makeHeading(page) {
+    const title = element('h1', {});
+    const facts = element('p', { class: 'facts' });
+    const rest = element('div', {});
+    const problem = element('p', { class: 'error', role: 'alert' });
+    const node = element('header', { class: 'head' }, title, facts, rest, problem);
+
+    function show(answer) {
+        title.replaceChildren(untrusted(answer.title));
+        const lines = answer.view === 'flamegraph' ? answer.heading.filter((line) => !STATED_BY_FLAME_GRAPH.test(line)) : answer.heading;
+        facts.replaceChildren(
+            ...(answer.isDifference ? [element('span', { class: 'warn' }, 'a difference')] : []),
+            ...lines.map((line) => untrusted(line, 'span')),
+        );
+        rest.replaceChildren(...[filesOf(answer), filtersOf(page)].filter(Boolean));
+        fail(answer.errors.map(visible).join('; '));
+    }
+
+    function fail(text) {
+        problem.textContent = text;
+    }
+
+    return { node, show, fail };
+}

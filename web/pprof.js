@@ -1,0 +1,217 @@
+// The page of `profgrab pprof -http`: shows the view that its URL names, and asks the server for the others.
+
+import { element, visible } from './text.js';
+import { makeTheme } from './theme.js';
+import { makeHelp } from './keys.js';
+import { forgetPlace, linkTo, onPlace, readPlace, writePlace } from './location.js';
+import { changedAddress, parameterOf, readAddress, undoable, urlOf } from './pprof-address.js';
+import { isEnded, makeAnswers } from './pprof-answers.js';
+import { makeBar } from './pprof-bar.js';
+import { makeHeading } from './pprof-heading.js';
+import { functionActions } from './pprof-actions.js';
+import { PPROF_VIEWS } from './pprof-views.js';
+
+/** A request that takes longer, in ms, is shown as running. */
+const LONG_REQUEST = 150;
+const NOWHERE = { z: '', up: '', s: '', fn: '' };
+
+/** The fragment of a place, or ''. */
+const fragmentOf = (place) => linkTo(place).replace(/^#$/, '');
+
+const answers = makeAnswers();
+const shown = { address: null, place: null, answer: null, view: null };
+/** The queries to which Undo returns, the last one first. */
+const before = [];
+const theme = makeTheme(() => shown.view && shown.view.repaint());
+const page = {
+    address: () => shown.address,
+    answer: () => shown.answer,
+    chosen: () => (shown.view.chosen ? shown.view.chosen() : ''),
+    sampleType: () => parameterOf(shown.address, 'si'),
+    visit: (changes, place) => visit(changedAddress(shown.address, changes), place),
+    link: (changes, options, ...inside) => linkToAddress(changedAddress(shown.address, changes), options, ...inside),
+    linkTo: linkToAddress,
+    actionsOf: (name) => functionActions(page, name),
+    palette: theme.palette,
+    go,
+    undo,
+    canUndo: () => before.length > 0,
+    changed,
+    fail: (text) => heading.fail(text),
+    paste,
+};
+const heading = makeHeading(page);
+const busy = element('p', { class: 'busy', role: 'status' });
+const content = element('div', { class: 'content' });
+const main = element('main', { id: 'main', tabindex: '-1' }, heading.node, content);
+const help = makeHelp(
+    () => page.searchField,
+    [
+        ['Enter', 'in the search field: focus on the pattern'],
+        ['u', 'undo the last change of filters', { u: undo }],
+        ['1', 'flame graph, root at the top (stacks have no times here, so that it stands for the time order of speedscope)', { 1: () => turn('') }],
+        ['2', 'flame graph, root at the bottom; both have the heaviest calls at the left', { 2: () => turn('1') }],
+        ['3', 'callers and callees of the chosen function', { 3: sandwich }],
+        ['Esc', 'close a menu; leave the search field'],
+    ],
+);
+const bar = makeBar(page, { theme: theme.node, help: element('button', { type: 'button', on: { click: help.open } }, 'Keys') });
+page.searchField = bar.search.field;
+
+/** Changes the fragment. With `step`, adds it to the browser's history. */
+function go(changes, step) {
+    shown.place = { ...shown.place, ...changes };
+    update();
+    writePlace(shown.place, step);
+}
+
+function update() {
+    bar.update(shown.place);
+    shown.view.update(shown.place);
+}
+
+/** The URL of an answer. The flame graph's answer has all sample types. */
+const urlOfAnswer = (address) => urlOf(address.view === 'flamegraph' ? changedAddress(address, { si: '' }) : address);
+
+/** Goes to an address. Without a place, the search stays, and with another sample type alone the whole place does. */
+function visit(address, place) {
+    const staysInGraph = address.view === 'flamegraph' && urlOfAnswer(address) === urlOfAnswer(shown.address);
+    const kept = staysInGraph ? shown.place : { ...NOWHERE, s: shown.place.s, up: shown.place.up };
+    return open(address, { ...kept, ...place }, true);
+}
+
+function linkToAddress(address, { place = {}, current = false, title } = {}, ...inside) {
+    const click = (event) => {
+        if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+        event.preventDefault();
+        visit(address, place);
+    };
+    const href = urlOf(address) + fragmentOf({ ...NOWHERE, ...place });
+    return element('a', { href, title, 'aria-current': current ? 'page' : null, on: { click } }, inside);
+}
+
+async function ask(address) {
+    const timer = setTimeout(() => {
+        busy.textContent = 'Working…';
+        main.setAttribute('aria-busy', 'true');
+    }, LONG_REQUEST);
+    try {
+        return await answers.get(urlOfAnswer(address));
+    } finally {
+        clearTimeout(timer);
+        busy.textContent = '';
+        main.removeAttribute('aria-busy');
+    }
+}
+
+/** Shows an address. isNew: adds it to the browser's history. If the request fails, the old view stays. */
+async function open(address, place, isNew) {
+    bar.close();
+    const failed = (e) => {
+        if (isEnded(e)) return;
+        heading.fail(e.message);
+        // After Back or Forward, the URL names the view that failed.
+        if (!isNew) history.replaceState(null, '', urlOf(shown.address) + fragmentOf(shown.place));
+    };
+    try {
+        const answer = await ask(address);
+        if (isNew) {
+            forgetPlace();
+            history.pushState(null, '', urlOf(address) + fragmentOf(place));
+        }
+        show(address, place, answer);
+    } catch (e) {
+        failed(e);
+    }
+}
+
+function show(address, place, answer) {
+    const isSame = answer === shown.answer && address.view === shown.address.view;
+    const hadFocus = content.contains(document.activeElement);
+    if (shown.address) noteBefore(undoable(shown.address), undoable(address));
+    Object.assign(shown, { address, place, answer });
+    if (!isSame) {
+        shown.view = makeView(address, answer);
+        content.replaceChildren(shown.view.node);
+        // The focused element is gone. Without this, Tab would start at the top of the page again.
+        if (hadFocus) main.focus();
+    }
+    heading.show(answer);
+    document.title = `${visible(answer.title).slice(0, 100)} · ${rowOf(address).title}`;
+    document.documentElement.dataset.view = address.view;
+    update();
+    performance.mark('profgrab:drawn');
+}
+
+const rowOf = (address) => PPROF_VIEWS.find(({ name }) => name === address.view) || PPROF_VIEWS[0];
+
+function makeView(address, answer) {
+    try {
+        return rowOf(address).make(answer, page);
+    } catch (e) {
+        const node = element('p', { class: 'error' }, `cannot draw this view: ${visible(e.message)}`);
+        return { node, update() {}, repaint() {} };
+    }
+}
+
+/** Keeps the queries for Undo, also when the reader uses the browser's history. */
+function noteBefore(old, now) {
+    if (old === now) return;
+    if (before[0] === now) before.shift();
+    else before.unshift(old);
+}
+
+function undo() {
+    if (!before.length) return false;
+    const address = { view: shown.address.view, query: before[0] };
+    visit(changedAddress(address, { si: page.sampleType() }));
+    return true;
+}
+
+/** Shows the flame graph with the root at the top or at the bottom. */
+function turn(up) {
+    if (shown.address.view === 'flamegraph') return go({ fn: '', up }, true);
+    return visit(changedAddress(shown.address, { view: 'flamegraph' }), { up });
+}
+
+function sandwich() {
+    if (shown.view.sandwich) return shown.view.sandwich();
+    const fn = page.chosen();
+    return fn ? visit(changedAddress(shown.address, { view: 'flamegraph' }), { fn }) : false;
+}
+
+/** Asks for the shown view again, because the server's state has changed. */
+function changed() {
+    answers.forget();
+    return open(shown.address, shown.place, false);
+}
+
+async function paste(path, text) {
+    try {
+        const { view, query } = shown.address;
+        const pairs = new URLSearchParams(query);
+        pairs.set('paste', path);
+        const answer = await answers.post(`${view}?${pairs}`, text);
+        show(shown.address, shown.place, answers.remember(urlOfAnswer(shown.address), answer));
+    } catch (e) {
+        if (!isEnded(e)) heading.fail(e.message);
+    }
+}
+
+addEventListener('popstate', () => {
+    const address = readAddress();
+    // With the same address, only the fragment has changed: see onPlace.
+    if (urlOf(address) !== urlOf(shown.address)) open(address, readPlace(), false);
+});
+onPlace((place) => {
+    if (urlOf(readAddress()) !== urlOf(shown.address)) return;
+    shown.place = place;
+    update();
+});
+
+theme.apply();
+document.body.prepend(bar.node, busy, main);
+const first = JSON.parse(document.getElementById('view').textContent);
+const start = readAddress();
+answers.remember(urlOfAnswer(start), first);
+show(start, readPlace(), first);
