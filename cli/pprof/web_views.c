@@ -83,7 +83,7 @@ static int filter_calls(struct view *v, struct err *err)
         report_sample_index(v->profile, s->sample_index, &type, err) < 0)
         return -1;
     v->profile->default_sample_type = v->profile->sample_types[type].type;
-    return 0;
+    return report_name_places(v->profile, err);
 }
 
 static int make_flamegraph(struct view *v, struct buf *ret, struct err *err)
@@ -99,9 +99,7 @@ static int make_graph(struct view *v, struct buf *ret, struct err *err)
     if (graph >= 0 && make_report(v, REPORT_DOT, &dot, err) == 0)
         rc = fd_write_all(graph, dot.data, dot.len, err);
     buf_release(&dot);
-    if (rc == 0)
-        rc = picture_draw("svg", graph, &svg, err);
-    if (rc < 0 && err->kind == ERR_NOT_FOUND)
+    if (rc == 0 && (rc = picture_draw("svg", graph, &svg, err)) < 0 && err->kind != ERR_CANCELLED)
         err_set(err, ERR_UNSUPPORTED, "Could not execute dot; may need to install graphviz.");
     buf_adds(ret, "{\"svg\":");
     if (rc == 0)
