@@ -1,11 +1,5 @@
-/*
- * The tree grows stack by stack, with stacks that begin alike next to each other: a stack adds nodes only
- * where it differs from the previous one. A profile can have far more paths than a picture can show, so the
- * tree is folded whenever it exceeds GROWTH times its limit, and once more at the end.
- */
 #include "page/flame.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,69 +8,12 @@
 #include "pprof/pprof.h"
 #include "base/banned.h"
 
-/* The tree may exceed its limit by this factor before it is folded. */
-#define GROWTH 3
-
 struct tree_builder {
     struct profile *p;
     struct flame *f;
     struct flame_stacks stacks;
     struct flame_tree tree;
-    size_t max_nodes;
-    /* The previous stack: its calls, the outermost first, and the node of each. */
-    uint32_t path[FLAME_MAX_DEPTH], nodes[FLAME_MAX_DEPTH];
-    size_t n_path;
 };
-
-/* ---- growing ------------------------------------------------------------------------------------------- */
-
-/* Completes the nodes of the path from that depth on. */
-static int complete_nodes(struct tree_builder *builder, size_t depth, struct err *err)
-{
-    while (builder->n_path > depth)
-        if (flame_tree_complete_node(&builder->tree, builder->nodes[--builder->n_path], err) < 0)
-            return -1;
-    return 0;
-}
-
-/* Adds the nodes of a stack from the outermost call to the leaf. *ret is the last node, or the node into
- * which it is folded. */
-static int add_stack(struct tree_builder *builder, const struct profile_sample *s, uint32_t *ret,
-                     struct err *err)
-{
-    struct flame_calls calls = flame_calls_of(&builder->stacks, s);
-    uint32_t node = 0, function = 0;
-    bool same_path = true;
-    for (size_t i = 0;
-         builder->tree.nodes[node].function != FLAME_FOLDED && flame_calls_next(&calls, &function); i++) {
-        /* Calls that are too deep are folded. */
-        if (i + 1 >= FLAME_MAX_DEPTH)
-            function = FLAME_FOLDED;
-        same_path = same_path && i < builder->n_path && builder->path[i] == function;
-        if (!same_path) {
-            if (complete_nodes(builder, i, err) < 0 ||
-                flame_tree_grow(&builder->tree, node, function, &builder->nodes[i], err) < 0)
-                return -1;
-            builder->path[i] = function;
-            builder->n_path = i + 1;
-        }
-        node = builder->nodes[i];
-    }
-    *ret = node;
-    return 0;
-}
-
-static int add_sample(struct tree_builder *builder, size_t i, struct err *err)
-{
-    uint32_t node = 0;
-    if (builder->tree.n > builder->max_nodes * GROWTH &&
-        flame_tree_fold(&builder->tree, builder->max_nodes, builder->nodes, builder->n_path, err) < 0)
-        return -1;
-    if (add_stack(builder, &builder->p->samples[i], &node, err) < 0)
-        return -1;
-    flame_tree_add(&builder->tree, node, builder->p->values + i * builder->p->n_sample_types);
-    return 0;
-}
 
 /* ---- laying out ---------------------------------------------------------------------------------------- */
 
@@ -194,58 +131,28 @@ static int keep_functions(const struct tree_builder *builder, struct err *err)
 
 /* ---- entry --------------------------------------------------------------------------------------------- */
 
-/* Sets the weight of one unit of each type: 1 divided by the sum of the absolute values of all samples. */
-static void find_scale(const struct profile *profile, size_t n_types, double *ret)
-{
-    for (size_t type = 0; type < n_types; type++) {
-        double all = 0;
-        for (size_t i = 0; i < profile->n_samples; i++)
-            all += fabs((double)profile->values[i * profile->n_sample_types + type]);
-        ret[type] = all > 0 ? 1 / all : 0;
-    }
-}
-
-static int grow_tree(struct tree_builder *builder, struct err *err)
+static int make_tree(struct tree_builder *builder, size_t max_nodes, struct err *err)
 {
     struct flame *f = builder->f;
     struct profile *p = builder->p;
-    double scale[FLAME_MAX_TYPES] = {0};
     if (report_prune(p, err) < 0 || profile_default_type(p, &f->default_type, err) < 0)
         return -1;
     f->n_types = p->n_sample_types < FLAME_MAX_TYPES ? p->n_sample_types : FLAME_MAX_TYPES;
     if (f->default_type >= f->n_types)
         f->default_type = 0;
-    find_scale(p, f->n_types, scale);
     if (flame_stacks_init(&builder->stacks, p, err) < 0 ||
-        flame_tree_init(&builder->tree, f->n_types, scale, err) < 0)
-        return -1;
-    for (size_t i = 0; i < p->n_samples; i++)
-        if (add_sample(builder, builder->stacks.order[i], err) < 0)
-            return -1;
-    if (complete_nodes(builder, 0, err) < 0)
-        return -1;
-    if (builder->tree.n > builder->max_nodes &&
-        flame_tree_fold(&builder->tree, builder->max_nodes, NULL, 0, err) < 0)
+        flame_tree_make(&builder->stacks, f->n_types, max_nodes, &builder->tree, err) < 0)
         return -1;
     return write_tree(builder, err) < 0 ? -1 : keep_functions(builder, err);
 }
 
 int flame_new(struct profile *profile, size_t max_nodes, struct flame **ret, struct err *err)
 {
-    struct tree_builder *builder = calloc(1, sizeof *builder);
     struct flame *f = calloc(1, sizeof *f);
-    int rc = -1;
-    if (!builder || !f) {
-        err_nomem(err);
-    } else {
-        builder->p = profile;
-        builder->f = f;
-        builder->max_nodes = max_nodes;
-        rc = grow_tree(builder, err);
-        flame_stacks_release(&builder->stacks);
-        flame_tree_release(&builder->tree);
-    }
-    free(builder);
+    struct tree_builder builder = {.p = profile, .f = f};
+    int rc = f ? make_tree(&builder, max_nodes, err) : err_nomem(err);
+    flame_stacks_release(&builder.stacks);
+    flame_tree_release(&builder.tree);
     if (rc < 0)
         flame_free(f);
     else

@@ -116,46 +116,10 @@ static int make_calls(struct flame_stacks *stacks, struct err *err)
     return rc;
 }
 
-/* ---- the order ----------------------------------------------------------------------------------------- */
-
-/* Compares by the first different call. Of two stacks that begin alike, the shorter one is first. */
-static int compare_calls(const void *left, const void *right, void *ctx)
-{
-    const struct flame_stacks *s = ctx;
-    const uint32_t *x = left, *y = right;
-    struct flame_calls a = flame_calls_of(s, &s->p->samples[*x]), b = flame_calls_of(s, &s->p->samples[*y]);
-    uint32_t function_a = 0, function_b = 0;
-    /* Skip the locations that both stacks begin with, usually most of them. */
-    while (a.left && b.left &&
-           profile_frame(s->p, a.sample, a.left - 1) == profile_frame(s->p, b.sample, b.left - 1)) {
-        a.left--;
-        b.left--;
-    }
-    for (;;) {
-        bool more_a = flame_calls_next(&a, &function_a), more_b = flame_calls_next(&b, &function_b);
-        if (!more_a || !more_b)
-            return more_a != more_b ? more_a - more_b : *x < *y ? -1 : 1;
-        if (function_a != function_b)
-            return function_a < function_b ? -1 : 1;
-    }
-}
-
-static int sort_samples(struct flame_stacks *stacks, struct err *err)
-{
-    size_t n = stacks->p->n_samples;
-    stacks->order = n < UINT32_MAX ? malloc((n + 1) * sizeof *stacks->order) : NULL;
-    if (!stacks->order)
-        return err_nomem(err);
-    for (size_t i = 0; i < n; i++)
-        stacks->order[i] = (uint32_t)i;
-    qsort_r(stacks->order, n, sizeof *stacks->order, compare_calls, stacks);
-    return 0;
-}
-
 int flame_stacks_init(struct flame_stacks *stacks, struct profile *profile, struct err *err)
 {
     *stacks = (struct flame_stacks){.p = profile};
-    return make_calls(stacks, err) < 0 ? -1 : sort_samples(stacks, err);
+    return make_calls(stacks, err);
 }
 
 void flame_stacks_release(struct flame_stacks *stacks)
@@ -164,6 +128,5 @@ void flame_stacks_release(struct flame_stacks *stacks)
     hash_index_release(&stacks->by_name);
     free(stacks->calls_at);
     free(stacks->calls);
-    free(stacks->order);
     *stacks = (struct flame_stacks){0};
 }
