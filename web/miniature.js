@@ -10,11 +10,15 @@ const ROWS = 14;
 const PIXELS = 70;
 const TALLEST_ROW = 12;
 
+/** Returns the height of a row in CSS pixels, or 0 if nothing was drawn. */
 export function drawMiniature(canvas, profile, palette) {
     const { tree, sides } = profile;
     const figures = sides ? weighSides(sides, profile.type) : weigh(tree, profile.type);
     const { weight } = figures;
-    if (!weight[0]) return canvas.replaceWith(element('span', { class: 'nothing' }, 'nothing was recorded'));
+    if (!weight[0]) {
+        canvas.replaceWith(element('span', { class: 'nothing' }, 'nothing was recorded'));
+        return 0;
+    }
     const width = Math.max(1, Math.round(canvas.clientWidth * devicePixelRatio));
     const height = Math.round(PIXELS * devicePixelRatio);
     canvas.width = width;
@@ -39,4 +43,5 @@ export function drawMiniature(canvas, profile, palette) {
         }
         i = isSmall ? tree.end[i] : i + 1;
     }
+    return row / devicePixelRatio;
 }

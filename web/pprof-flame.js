@@ -1,6 +1,8 @@
 // The flame graph of the pprof page: the view of a profile in report.html, with the page's own search field and filters.
 
 import { profileOf } from './data.js';
+import { placeNumber } from './location.js';
+import { makeMinimap } from './minimap.js';
 import { makeProfileView } from './profile.js';
 
 /** The kind of a profile, as far as its sample types show it: titleOf() and the number of busy cores need it. */
@@ -31,16 +33,30 @@ export function makeFlameView(answer, page) {
         page.go(isNumber ? { ...changes, fn: profile.nameOf(Number(changes.fn)) } : changes, step);
     }
 
+    const minimap = makeMinimap(profile, (node) => go({ z: node ? String(node) : '' }, true));
     const view = makeProfileView(entry, profile, go, page.palette, {
+        before: minimap.node,
         search: page.searchField,
         actionsOf: (name) => page.actionsOf(name),
     });
 
     function update(place) {
         view.update({ ...place, f: '', i: '', fn: numberOf(place.fn), t: page.sampleType() });
+        drawMinimap();
     }
 
     const chosen = () => (view.selected() >= 0 ? profile.nameOf(view.selected()) : '');
+
+    function drawMinimap() {
+        const named = profile.types.findIndex(({ type }) => type === page.sampleType());
+        const type = named >= 0 ? named : placeNumber(page.sampleType(), profile.types.length);
+        minimap.update(placeNumber(page.place().z, profile.tree.n), type >= 0 ? type : profile.type, page.palette());
+    }
+
+    function repaint() {
+        view.repaint();
+        drawMinimap();
+    }
 
     function sandwich() {
         // Without a chosen frame, the heaviest function that the root calls.
@@ -48,5 +64,5 @@ export function makeFlameView(answer, page) {
         if (fn >= 0) go({ fn: String(fn), z: '' }, true);
     }
 
-    return { node: view.node, update, repaint: view.repaint, chosen, sandwich, paper: view.paper };
+    return { node: view.node, update, repaint, chosen, sandwich, paper: view.paper };
 }

@@ -7,12 +7,13 @@ import { FILTERS, parameterOf } from './pprof-address.js';
 const STATED_BY_FLAME_GRAPH = /^(Type:|Showing nodes|Dropped )/;
 
 function filesOf({ sources, bases }) {
+    if (sources.length + bases.length < 2) return null;
     const list = (title, names) =>
         names.length ? element('p', {}, `${title}: `, names.map((name, i) => [i ? ', ' : '', untrusted(name)])) : null;
     return element(
         'details',
         { class: 'files' },
-        element('summary', {}, sources.length + bases.length === 1 ? 'File' : `${count(sources.length + bases.length)} files`),
+        element('summary', {}, `${count(sources.length + bases.length)} files`),
         list('Profiles', sources),
         list('Compared with', bases),
     );

@@ -8,7 +8,7 @@
 //
 // page has these functions:
 //
-//   address()                     the view's address (pprof-address.js)
+//   address(), place()            the view's address (pprof-address.js) and fragment (location.js)
 //   visit(changes, place)         goes to an address with other parameters; place: the fragment there (location.js)
 //   link(changes, {place, title}, ...inside)   a link that does the same
 //   go(changes, step)             changes the fragment
@@ -18,9 +18,18 @@
 //   palette(), searchField        the colours; the page's search field
 
 import { makeFlameView } from './pprof-flame.js';
+import { makeGraphView } from './pprof-graph.js';
+import { makeSourceView } from './pprof-source.js';
+import { makeTagsView } from './pprof-tags.js';
+import { makeTextView } from './pprof-text.js';
 import { makeTopView } from './pprof-top.js';
 
 export const PPROF_VIEWS = [
     { name: 'flamegraph', title: 'Flame graph', of: false, make: makeFlameView },
+    { name: 'graph', title: 'Graph', of: false, make: makeGraphView },
     { name: 'top', title: 'Top', of: false, make: makeTopView },
+    { name: 'peek', title: 'Peek', of: true, make: makeTextView('peek', 'Callers and callees of each function') },
+    { name: 'source', title: 'Source', of: true, make: makeSourceView },
+    { name: 'disasm', title: 'Disassembly', of: true, make: makeTextView('disasm', 'Machine code') },
+    { name: 'tags', title: 'Tags', of: false, make: makeTagsView },
 ];

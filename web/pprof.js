@@ -25,6 +25,7 @@ const before = [];
 const theme = makeTheme(() => shown.view && shown.view.repaint());
 const page = {
     address: () => shown.address,
+    place: () => shown.place,
     answer: () => shown.answer,
     chosen: () => (shown.view.chosen ? shown.view.chosen() : ''),
     sampleType: () => parameterOf(shown.address, 'si'),

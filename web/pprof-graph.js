@@ -1,0 +1,59 @@
+// The call graph that graphviz drew.
+
+import { element, visible } from './text.js';
+import { nameParts } from './top.js';
+import { findFunctions } from './search.js';
+import { functionLine } from './pprof-actions.js';
+import { makePan } from './pprof-pan.js';
+import { readDrawing } from './pprof-svg.js';
+
+export function makeGraphView({ data }, page) {
+    const { svg, nodes } = readDrawing(data.svg);
+    const named = [...nodes].filter(([, name]) => name);
+    const box = element('div', { class: 'call-graph', tabindex: '0', role: 'group', 'aria-label': 'Call graph: arrow keys move it, + and - change its size, 0 resets' }, svg);
+    const detail = element('div', { class: 'chosen-line' }, element('p', { class: 'quiet' }, 'Choose a function to filter by it, or to see its source.'));
+    const notice = element('p', { class: 'notice', role: 'status' });
+    const pan = makePan(box, svg);
+    const button = (text, label, click) => element('button', { type: 'button', 'aria-label': label, title: label, on: { click } }, text);
+    const moves = element(
+        'div',
+        { class: 'moves' },
+        button('+', 'enlarge', () => pan.enlarge(1.25)),
+        button('−', 'reduce', () => pan.enlarge(0.8)),
+        button('Fit', 'reset the position', pan.fit),
+    );
+    const state = { chosen: '', search: null, isPlaced: false };
+
+    function choose(node, name) {
+        state.chosen = name;
+        for (const [other] of named) other.classList.toggle('chosen', other === node);
+        detail.replaceChildren(functionLine(page, name, nameParts(name), []));
+    }
+
+    for (const [node, name] of named) {
+        node.setAttribute('tabindex', '0');
+        node.setAttribute('role', 'button');
+        node.setAttribute('aria-label', visible(name));
+        node.addEventListener('click', () => pan.wasDragged() || choose(node, name));
+        node.addEventListener('keydown', (event) => {
+            if (event.key !== 'Enter' && event.key !== ' ') return;
+            choose(node, name);
+            event.preventDefault();
+        });
+        node.addEventListener('focus', () => node.matches(':focus-visible') && pan.reveal(node));
+    }
+
+    function update(place) {
+        if (!state.isPlaced) pan.fit();
+        state.isPlaced = true;
+        if (place.s === state.search) return;
+        state.search = place.s;
+        const found = findFunctions({ nFunctions: named.length, nameOf: (i) => named[i][1] }, place.s);
+        const marked = found && !found.error ? found.marked : null;
+        notice.textContent = !found ? '' : found.error || `${found.found} of ${named.length} nodes`;
+        named.forEach(([node], i) => node.classList.toggle('lit', Boolean(marked && marked[i])));
+    }
+
+    const node = element('section', { 'aria-label': 'Graph' }, element('div', { class: 'graph-head' }, notice, moves), box, detail);
+    return { node, update, repaint() {}, chosen: () => state.chosen };
+}

@@ -1,0 +1,96 @@
+// Moves and enlarges a drawing: by wheel, by dragging and by keys.
+
+const STEP = 1.25;
+const LARGEST = 40;
+const SMALLEST = 0.2;
+/** A shorter movement of the pointer, in pixels, is a click. */
+const SHORTEST_DRAG = 4;
+
+/** box: the focusable element around the drawing. Returns {fit(), wasDragged(), reveal(element)}. */
+export function makePan(box, svg) {
+    const [left, top, width, height] = (svg.getAttribute('viewBox') || '0 0 100 100').split(/[\s,]+/).map(Number);
+    const seen = { x: left, y: top, scale: 1 };
+    const drag = { from: null, moved: false };
+
+    /** Pixels of the window for each unit of the drawing, if all of it is visible. */
+    const fitting = () => Math.min(box.clientWidth / width, box.clientHeight / height) || 1;
+
+    function draw() {
+        const scale = fitting() * seen.scale;
+        svg.setAttribute('viewBox', `${seen.x} ${seen.y} ${box.clientWidth / scale} ${box.clientHeight / scale}`);
+    }
+
+    function fit() {
+        // A graph larger than the window starts readable, at its top: its largest node is there.
+        seen.scale = Math.max(1, Math.min(0.75 / fitting(), LARGEST));
+        const scale = fitting() * seen.scale;
+        Object.assign(seen, { x: left + width / 2 - box.clientWidth / scale / 2, y: top });
+        draw();
+    }
+
+    /** Enlarges around a point of the box. */
+    function enlarge(factor, x = box.clientWidth / 2, y = box.clientHeight / 2) {
+        const before = fitting() * seen.scale;
+        seen.scale = Math.max(SMALLEST, Math.min(LARGEST, seen.scale * factor));
+        const after = fitting() * seen.scale;
+        seen.x += x / before - x / after;
+        seen.y += y / before - y / after;
+        draw();
+    }
+
+    function move(x, y) {
+        const scale = fitting() * seen.scale;
+        seen.x += x / scale;
+        seen.y += y / scale;
+        draw();
+    }
+
+    /** Moves a focused element into the box. */
+    function reveal(element) {
+        const inner = element.getBoundingClientRect();
+        const outer = box.getBoundingClientRect();
+        const isVisible = inner.left >= outer.left && inner.right <= outer.right && inner.top >= outer.top && inner.bottom <= outer.bottom;
+        if (!isVisible) move((inner.left + inner.right - outer.left - outer.right) / 2, (inner.top + inner.bottom - outer.top - outer.bottom) / 2);
+    }
+
+    const KEYS_OF_PAN = {
+        __proto__: null,
+        ArrowLeft: () => move(-80, 0),
+        ArrowRight: () => move(80, 0),
+        ArrowUp: () => move(0, -80),
+        ArrowDown: () => move(0, 80),
+        '+': () => enlarge(STEP),
+        '=': () => enlarge(STEP),
+        '-': () => enlarge(1 / STEP),
+        0: fit,
+    };
+    box.addEventListener('keydown', (event) => {
+        if (event.ctrlKey || event.metaKey || event.altKey || !KEYS_OF_PAN[event.key]) return;
+        KEYS_OF_PAN[event.key]();
+        event.preventDefault();
+    });
+    box.addEventListener(
+        'wheel',
+        (event) => {
+            const bounds = box.getBoundingClientRect();
+            enlarge(event.deltaY < 0 ? STEP : 1 / STEP, event.clientX - bounds.left, event.clientY - bounds.top);
+            event.preventDefault();
+        },
+        { passive: false },
+    );
+    box.addEventListener('pointerdown', (event) => {
+        if (event.button === 0) Object.assign(drag, { from: [event.clientX, event.clientY], moved: false });
+    });
+    box.addEventListener('pointermove', (event) => {
+        if (!drag.from || !event.buttons) return;
+        const [x, y] = [drag.from[0] - event.clientX, drag.from[1] - event.clientY];
+        if (!drag.moved && Math.hypot(x, y) < SHORTEST_DRAG) return;
+        // From here on the pointer is the drawing's, also outside the box.
+        if (!drag.moved) box.setPointerCapture(event.pointerId);
+        Object.assign(drag, { from: [event.clientX, event.clientY], moved: true });
+        move(x, y);
+    });
+    box.addEventListener('pointerup', () => (drag.from = null));
+    new ResizeObserver(draw).observe(box);
+    return { fit, enlarge, reveal, wasDragged: () => drag.moved };
+}

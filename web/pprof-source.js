@@ -1,0 +1,100 @@
+// The source of the functions that the filter matches, with values beside each line, and the machine code of a line below it.
+
+import { element, untrusted, visible, visibleLine } from './text.js';
+import { nameParts } from './top.js';
+import { functionActions } from './pprof-actions.js';
+
+const COLUMNS_OF_SOURCE = ['Line', 'Flat', 'Cum', 'Source'];
+
+function cells(...texts) {
+    return texts.map((text) => element('td', {}, text));
+}
+
+function instructionRow({ at, flat, cum, text, place, inlined }) {
+    const calls = inlined && inlined.length ? `inlined: ${inlined.join(', ')}` : '';
+    return element(
+        'tr',
+        { class: 'instruction' },
+        cells(visible(at), visible(flat), visible(cum)),
+        element(
+            'td',
+            {},
+            element('code', {}, visibleLine(text)),
+            ' ',
+            element('small', {}, visible([place, calls].filter(Boolean).join(' · '))),
+        ),
+    );
+}
+
+function lineRows({ n, flat, cum, text, code }) {
+    const hasCode = code && code.length > 0;
+    const row = element('tr', { class: flat || cum ? 'hit' : null });
+    const number = hasCode ? element('button', { type: 'button', 'aria-expanded': 'false', title: 'machine code', on: { click: toggle } }, n) : String(n);
+    let instructions = null;
+
+    function toggle() {
+        if (!instructions) {
+            instructions = code.map(instructionRow);
+            row.after(...instructions);
+        } else for (const instruction of instructions) instruction.hidden = !instruction.hidden;
+        number.setAttribute('aria-expanded', String(!instructions[0].hidden));
+    }
+
+    row.append(...cells(number, visible(flat), visible(cum), element('code', {}, visibleLine(text))));
+    return row;
+}
+
+function functionSection({ name, flat, cum, lines }, page, isOpen) {
+    const head = element('tr', {}, COLUMNS_OF_SOURCE.map((title) => element('th', { scope: 'col' }, title)));
+    const body = element('tbody', {});
+    const table = element('table', { class: 'source' }, element('thead', {}, head), body);
+    // A table that is wider than the window scrolls, also by keys.
+    const scroller = element('div', { class: 'source-lines', tabindex: '0', role: 'region', 'aria-label': `Source of ${visible(name)}` }, table);
+    const box = element(
+        'details',
+        { class: 'source-function', open: isOpen },
+        element('summary', {}, element('strong', {}, nameParts(name)), ' ', element('small', {}, `itself ${visible(flat)}, with all it calls ${visible(cum)}`)),
+        element('p', { class: 'actions' }, functionActions(page, name)),
+        scroller,
+    );
+    // Long lists of functions open faster if only the visible tables are made.
+    const fill = () => box.open && !body.childElementCount && body.append(...lines.map(lineRows));
+    box.addEventListener('toggle', fill);
+    if (isOpen) fill();
+    return box;
+}
+
+/** A box for the text of a file that profgrab does not find. */
+function pasteBox(path, isMissing, page) {
+    const area = element('textarea', { rows: '8', 'aria-label': `Source of ${visible(path)}`, spellcheck: 'false', placeholder: 'the text of the whole file' });
+    const send = () => area.value && page.paste(path, area.value);
+    return element(
+        'details',
+        { class: 'paste', open: isMissing },
+        element('summary', {}, isMissing ? 'The source is not on this machine: paste it' : 'Paste another source'),
+        area,
+        element('button', { type: 'button', on: { click: send } }, 'Use this source'),
+    );
+}
+
+function fileSection(file, page, isFirst) {
+    const isMissing = file.functions.every(({ lines }) => lines.every(({ text }) => !text));
+    return element(
+        'details',
+        { class: 'source-file', open: isFirst },
+        element('summary', {}, untrusted(file.path, 'b')),
+        pasteBox(file.path, isMissing, page),
+        file.functions.map((fn, i) => functionSection(fn, page, isFirst && i === 0)),
+    );
+}
+
+export function makeSourceView({ data }, page) {
+    const node = element(
+        'div',
+        { class: 'sources' },
+        data.note ? element('p', { class: 'note' }, visible(data.note)) : null,
+        data.files.map((file, i) => fileSection(file, page, i === 0)),
+        data.files.length ? null : element('p', { class: 'quiet' }, 'No function matches the focus, or the profile has no lines of it.'),
+    );
+    return { node, update() {}, repaint() {} };
+}

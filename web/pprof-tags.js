@@ -1,0 +1,57 @@
+// The labels of the samples: for each key, the values and their shares.
+
+import { element, untrusted, visible } from './text.js';
+import { patternOfName } from './search.js';
+import { percentage } from './units.js';
+
+/** The values of a key that are shown at first. */
+const MOST_VALUES = 100;
+
+export function makeTagsView({ data }, page) {
+    /** The changes that set a filter of values; upstream's form is KEY=PATTERN. */
+    const withValue = (filter, key, value) => ({ [filter]: `${key}=${patternOfName(value)}` });
+
+    function valueRow(key, { value, text, share }) {
+        const bar = element('span', { class: 'bar' });
+        bar.style.setProperty('--share', Math.max(0, Math.min(1, share)));
+        return element(
+            'li',
+            { class: 'tag-value' },
+            page.link(withValue('tf', key, value), { title: 'only samples with this value' }, untrusted(value)),
+            element('span', { class: 'amount' }, visible(text), ' ', element('small', {}, percentage(share, 1))),
+            bar,
+            page.link(withValue('ti', key, value), { title: 'no samples with this value' }, 'Ignore', element('span', { class: 'aside' }, ' ', visible(value))),
+        );
+    }
+
+    function keySection({ key, total, values }) {
+        const list = element('ul', {}, values.slice(0, MOST_VALUES).map((value) => valueRow(key, value)));
+        const more = element('button', { type: 'button', hidden: values.length <= MOST_VALUES, on: { click: showAll } }, `All ${values.length} values`);
+
+        function showAll() {
+            list.append(...values.slice(MOST_VALUES).map((value) => valueRow(key, value)));
+            more.remove();
+        }
+
+        return element(
+            'section',
+            { class: 'tag-key' },
+            element(
+                'div',
+                { class: 'section-head' },
+                element('h2', {}, untrusted(key), ' ', element('small', {}, visible(total))),
+                element(
+                    'span',
+                    { class: 'actions' },
+                    page.link({ ts: patternOfName(key) }, { title: 'show no other label' }, 'Show only this label'),
+                    page.link({ th: patternOfName(key) }, { title: 'do not show this label' }, 'Hide this label'),
+                ),
+            ),
+            list,
+            more,
+        );
+    }
+
+    const sections = data.keys.length ? data.keys.map(keySection) : element('p', { class: 'quiet' }, 'The samples have no labels.');
+    return { node: element('div', { class: 'tags' }, sections), update() {}, repaint() {} };
+}
