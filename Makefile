@@ -13,7 +13,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 
 # The folders of the program, the lowest first. tools/check-layers checks the includes between them.
-FOLDERS := base/data base http httpd keys seal proto findings inventory gateway/config gateway/ssh gateway/openssh gateway fetch/body fetch discovery bundle/redact bundle pprof/symbolize pprof/graph pprof page handoff capture cli/term cli/args cli/input cli/http cli/pprof cli/hosts cli/bundle cli/capture cli/read cli
+FOLDERS := base/data base http httpd keys seal proto findings inventory gateway/config gateway/ssh gateway/openssh gateway fetch/body fetch discovery bundle/redact bundle pprof/symbolize pprof/graph pprof pprof/machine page handoff capture cli/term cli/args cli/input cli/http cli/pprof cli/hosts cli/bundle cli/capture cli/read cli
 PACKAGES := libssh2 libcurl openssl zlib libpcre2-8 yaml-0.1 jansson libarchive libedit libutf8proc libevent_core libevent_extra libevent_openssl
 
 # The built program does not contain the directory of the tree. gcov needs the real paths.

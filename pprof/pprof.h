@@ -15,7 +15,8 @@
  *   granularity              aggregate.c
  *   nodes, edges, sorting    graph/
  *   cutoffs, units           trim.c, proto/measure.c
- *   output                   a file for each format, and a row in report.c
+ *   output                   a file for each format, and a row in report.c; machine/ has the formats with
+ *                            machine code
  */
 #ifndef PPROF_PPROF_H
 #define PPROF_PPROF_H
@@ -40,6 +41,9 @@ enum report_format {
     REPORT_SPEEDSCOPE, /* not in pprof: speedscope's JSON */
     REPORT_TOP_JSON,   /* the rows of REPORT_TEXT, for the page of -http */
     REPORT_TAGS_JSON,  /* the rows of REPORT_TAGS, for the page of -http */
+    REPORT_DISASM,     /* this format and the next ones need report_callbacks.machine */
+    REPORT_WEBLIST,
+    REPORT_SOURCE, /* not in pprof: the data of weblist as JSON, for at most 50 files */
 };
 
 enum report_granularity {
@@ -53,7 +57,7 @@ enum report_granularity {
 /* The options of pprof, under pprof's names. Strings may be NULL. */
 struct report_settings {
     enum report_format format;
-    const char *symbol; /* the regular expression of peek and list */
+    const char *symbol; /* the regular expression of peek, list, disasm and weblist */
 
     bool call_tree, relative_percentages, compact_labels, mean, normalize, cum;
     const char *unit; /* a unit such as "ms", or "minimum" (the default) */
@@ -64,7 +68,8 @@ struct report_settings {
     const char *tagroot, *tagleaf;
 
     bool drop_negative, trim, noinlines, showcolumns;
-    long nodecount; /* -1: the format's default */
+    bool intel_syntax; /* of machine code */
+    long nodecount;    /* -1: the format's default */
     double nodefraction, edgefraction;
     const char *focus, *ignore, *prune_from, *hide, *show, *show_from;
     const char *tagfocus, *tagignore, *tagshow, *taghide;
@@ -82,10 +87,20 @@ typedef int report_sink_fn(void *ctx, const void *p, size_t n, struct err *err);
 /* Receives a message for the user, such as a warning: one line without a line end. */
 typedef void report_say_fn(void *ctx, const char *line);
 
+/* The formats with machine code (machine_write of pprof/machine), and the function that runs programs on
+ * binaries. */
+struct report;
+struct report_machine {
+    int (*write)(struct report *report);
+    symbolize_run_fn *run;
+    void *ctx; /* of `run` */
+};
+
 struct report_callbacks {
     report_sink_fn *sink;
     report_say_fn *say;
     void *ctx;
+    const struct report_machine *machine; /* NULL: no format with machine code */
 };
 
 /*

@@ -8,6 +8,13 @@
 #include "pprof/label_units.h"
 #include "base/banned.h"
 
+static int write_machine(struct report *report)
+{
+    const struct report_machine *machine = report->callbacks->machine;
+    return machine ? machine->write(report)
+                   : err_set(report->err, ERR_UNSUPPORTED, "machine code cannot be read here");
+}
+
 /* A row for each format. */
 static const struct format {
     int (*write)(struct report *report);
@@ -30,6 +37,9 @@ static const struct format {
     [REPORT_SPEEDSCOPE] = {speedscope_write, 0, true},
     [REPORT_TOP_JSON] = {text_write_json, 0, false},
     [REPORT_TAGS_JSON] = {tags_write_json, 80, false},
+    [REPORT_DISASM] = {write_machine, 80, true},
+    [REPORT_WEBLIST] = {write_machine, 80, true},
+    [REPORT_SOURCE] = {write_machine, 80, true},
 };
 
 /* ---- settings ------------------------------------------------------------------------------------------ */
@@ -87,6 +97,11 @@ static int apply_settings(struct report *report)
         report->granularity = REPORT_BY_LINE;
     if (s->format == REPORT_PROTO || s->format == REPORT_RAW || s->format == REPORT_CALLGRIND)
         report->granularity = REPORT_BY_ADDRESS;
+    if (s->format == REPORT_DISASM || s->format == REPORT_WEBLIST || s->format == REPORT_SOURCE) {
+        report->granularity = REPORT_BY_ADDRESS;
+        /* Otherwise each inlined call at an address would count that address's value. */
+        report->noinlines = s->format == REPORT_DISASM;
+    }
     if (report_sample_index(report->profile, s->sample_index, &report->value_index, report->err) < 0)
         return -1;
     if (s->divide_by == 0)

@@ -25,7 +25,7 @@ struct report {
     int64_t total;
 
     struct regex_budget *budget; /* for all of the user's expressions */
-    struct regex *symbol;        /* for peek and list; otherwise NULL */
+    struct regex *symbol;        /* settings->symbol; NULL: none */
     uint32_t *label_units;       /* by key of a numeric label: the string of its unit; 0: none */
     size_t n_label_units;
 

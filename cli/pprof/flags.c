@@ -25,8 +25,7 @@ struct values {
 #define IN_OPTIONS(member) offsetof(struct pprof_options, member)
 #define IN_REPORT(member) offsetof(struct pprof_options, report.member)
 
-static const char note_no_machine_code[] =
-    "refused: it needs the binary's machine code, which `go tool pprof` reads";
+static const char note_objdump[] = "through objdump; see Machine code";
 static const char note_profgrab_only[] = "not in `go tool pprof`";
 static const char note_identity[] = "not in `go tool pprof`; repeatable; default: the usual keys of ~/.ssh";
 static const char note_no_script[] = "through graphviz; the picture has no script for panning";
@@ -36,7 +35,7 @@ static const struct pprof_flag flags[] = {
      "the call graph for KCachegrind and similar tools", NULL},
     {"comments", BOOL, FORMAT, IN_VALUES(selected[PPROF_COMMENTS]), "", "the comments in the profile", NULL},
     {"disasm", TEXT, FORMAT, IN_VALUES(regex[PPROF_DISASM]), "",
-     "machine code with samples, for matching functions", note_no_machine_code},
+     "machine code with samples, for matching functions", note_objdump},
     {"dot", BOOL, FORMAT, IN_VALUES(selected[PPROF_DOT]), "", "the call graph in graphviz's language", NULL},
     {"eog", BOOL, FORMAT, IN_VALUES(selected[PPROF_EOG]), "", "the call graph as a picture, in eog", NULL},
     {"evince", BOOL, FORMAT, IN_VALUES(selected[PPROF_EVINCE]), "", "the call graph as a picture, in evince",
@@ -74,7 +73,7 @@ static const struct pprof_flag flags[] = {
     {"web", BOOL, FORMAT, IN_VALUES(selected[PPROF_WEB]), "", "the call graph, in the web browser",
      note_no_script},
     {"weblist", TEXT, FORMAT, IN_VALUES(regex[PPROF_WEBLIST]), "",
-     "source lines and machine code, in the web browser", note_no_machine_code},
+     "source lines and machine code, in the web browser", "not yet"},
 
     {"call_tree", BOOL, OPTION, IN_REPORT(call_tree), "",
      "a node for each call path, in pictures and -callgrind", NULL},
@@ -87,8 +86,7 @@ static const struct pprof_flag flags[] = {
     {"focus", TEXT, OPTION, IN_REPORT(focus), "", "only samples with a frame that matches", NULL},
     {"hide", TEXT, OPTION, IN_REPORT(hide), "", "leave out frames that match", NULL},
     {"ignore", TEXT, OPTION, IN_REPORT(ignore), "", "leave out samples with a frame that matches", NULL},
-    {"intel_syntax", BOOL, OPTION, IN_OPTIONS(intel_syntax), "", "machine code as Intel writes it",
-     "accepted without effect"},
+    {"intel_syntax", BOOL, OPTION, IN_REPORT(intel_syntax), "", "machine code as Intel writes it", NULL},
     {"mean", BOOL, OPTION, IN_REPORT(mean), "", "divide the values of a sample by its first value, the count",
      NULL},
     {"nodecount", INT, OPTION, IN_REPORT(nodecount), "-1",
@@ -154,7 +152,7 @@ static const struct pprof_flag flags[] = {
      "`-http` alone chooses a free port; see The web page"},
     {"no_browser", BOOL, MISC, IN_VALUES(no_browser), "", "with -http: do not open a web browser", NULL},
     {"tools", TEXT, MISC, IN_OPTIONS(tools), "$PPROF_TOOLS", "directories of addr2line and similar programs",
-     "for addr2line, nm and c++filt"},
+     "for addr2line, nm, objdump and c++filt"},
     {"all_frames", BOOL, MISC, IN_OPTIONS(all_frames), "", "ignore drop_frames of the profile", NULL},
 
     {"inuse_space", BOOL, LEGACY, IN_VALUES(inuse_space), "", "-sample_index=inuse_space", NULL},

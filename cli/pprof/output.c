@@ -1,6 +1,7 @@
 /*
  * Writes reports to standard output, a file or a viewer. A confined child makes the text of the report. For a
- * picture, the child writes the graph to a nameless file, and graphviz reads that file.
+ * picture, the child writes the graph to a nameless file, and graphviz reads that file. For machine code, the
+ * child runs nm, objdump and addr2line.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 #include "cli/pprof/pprof.h"
 #include "cli/term/signals.h"
 #include "cli/term/standard_streams.h"
+#include "pprof/machine/machine.h"
 #include "base/banned.h"
 
 /* The interval between attempts to open a FIFO: the system reports no event when the FIFO gets its reader. */
@@ -28,6 +30,7 @@ static const struct output_type {
 } output_types[PPROF_OUTPUTS] = {
     [PPROF_CALLGRIND] = {REPORT_CALLGRIND, NULL, ".callgraph.out", NULL},
     [PPROF_COMMENTS] = {REPORT_COMMENTS, NULL, NULL, NULL},
+    [PPROF_DISASM] = {REPORT_DISASM, NULL, NULL, NULL},
     [PPROF_DOT] = {REPORT_DOT, NULL, NULL, NULL},
     [PPROF_EOG] = {REPORT_DOT, "svg", ".svg", "eog"},
     [PPROF_EVINCE] = {REPORT_DOT, "pdf", ".pdf", "evince"},
@@ -51,6 +54,7 @@ static const struct output_type {
     [PPROF_TRACES] = {REPORT_TRACES, NULL, NULL, NULL},
     [PPROF_TREE] = {REPORT_TREE, NULL, NULL, NULL},
     [PPROF_WEB] = {REPORT_DOT, "svg", ".svg", ""},
+    [PPROF_WEBLIST] = {REPORT_WEBLIST, NULL, ".html", ""},
 };
 
 /* The destination of a report. A file gets its name once the report is complete, so that a failure keeps the
@@ -241,13 +245,6 @@ static void print_line(void *ctx, const char *line)
     pprof_print("%s", line);
 }
 
-static int write_report(struct profile *p, const struct report_settings *settings, struct destination *d,
-                        struct err *err)
-{
-    struct report_callbacks callbacks = {.sink = destination_write, .say = print_line, .ctx = d};
-    return report_make(p, settings, &callbacks, err);
-}
-
 /* ---- reports in a confined child ----------------------------------------------------------------------- */
 
 /* A report and its destination. */
@@ -259,6 +256,7 @@ struct task {
     struct report_settings settings;
     struct destination to;
     bool is_decrypted; /* a source is an encrypted bundle */
+    const char *tools; /* directories of programs, or NULL */
 };
 
 /* Makes graphviz draw the graph in `graph_fd`, a nameless file. */
@@ -278,10 +276,22 @@ struct confined_task {
     bool ends_destination; /* the child calls destination_end */
 };
 
+/* Programs that the child starts end with the child, which the signals of the terminal end. */
+static int begin_program(int *ret_cancel_fd, struct err *err)
+{
+    (void)err;
+    *ret_cancel_fd = signals_cancel_fd();
+    return 0;
+}
+
 static int write_report_in_child(void *ctx, struct buf *ret, struct err *err)
 {
     const struct confined_task *c = ctx;
-    int rc = write_report(c->task->profile, &c->task->settings, c->to, err);
+    struct programs programs = {.directories = c->task->tools, .begin = begin_program};
+    const struct report_machine machine = {.write = machine_write, .run = programs_run, .ctx = &programs};
+    const struct report_callbacks callbacks = {
+        .sink = destination_write, .say = print_line, .ctx = c->to, .machine = &machine};
+    int rc = report_make(c->task->profile, &c->task->settings, &callbacks, err);
     (void)ret;
     return c->ends_destination ? destination_end(c->to, rc, err) : rc;
 }
@@ -292,6 +302,8 @@ static int run_confined(const struct confined_task *c, struct err *err)
     struct proc_fork_limits limits = task->budget
                                          ? confined_budget_remaining(task->budget, signals_cancel_fd())
                                          : confined_limits(task->profile->file_bytes, signals_cancel_fd());
+    if (task->type->format == REPORT_DISASM || task->type->format == REPORT_WEBLIST)
+        programs_raise_limits(task->profile, &limits);
     limits.kept[0] = c->to->fd;
     const struct confined_work work = {task->source, write_report_in_child, (void *)(uintptr_t)c};
     return confined_run(&work, &limits, NULL, err);
@@ -397,6 +409,7 @@ static int write_output(const struct pprof_options *o, struct profile *p, struct
         .profile = p,
         .settings = o->report,
         .is_decrypted = o->keys && o->keys->opener,
+        .tools = o->tools,
         .to = {.output = output, .keep = o->keep_output, .fd = -1, .line = BUF_INIT((size_t)64 << 20)}};
     task.settings.format = type->format;
     if (!output && type->viewer)
@@ -418,13 +431,4 @@ int pprof_write_shell_report(const struct pprof_options *o, struct profile *p, s
                              struct err *err)
 {
     return write_output(o, p, session, err);
-}
-
-int pprof_check_format(const struct pprof_options *o, struct err *err)
-{
-    if (o->format != PPROF_DISASM && o->format != PPROF_WEBLIST)
-        return 0;
-    err_set(err, ERR_UNSUPPORTED, "-%s needs the machine code of the binary, which profgrab does not read",
-            o->format == PPROF_DISASM ? "disasm" : "weblist");
-    return err_hint(err, "-list shows sources; `go tool pprof` has -disasm and -weblist");
 }

@@ -95,7 +95,7 @@ int pprof_run(const struct pprof_options *o, struct err *err)
     const struct strlist identities = {.items = own.identities.items, .n = own.identities.n};
     struct input_keys keys = {
         .identities = &identities, .passphrase_file = o->passphrase_file, .option = "-identity"};
-    if (pprof_check_format(o, err) < 0 || check_output(o, err) < 0)
+    if (check_output(o, err) < 0)
         return -1;
     if (!own.keys)
         own.keys = &keys;

@@ -60,7 +60,6 @@ struct pprof_options {
     bool keep_output;   /* fail with ERR_EXISTS instead of replacing a file */
     enum pprof_output format;
     const char *sort, *granularity; /* the names of the flags that are set; NULL: none */
-    bool intel_syntax;
 
     const char *base;              /* the profile to subtract; NULL: none */
     bool diff_base;                /* percentages are relative to the total of `base` */
@@ -114,8 +113,6 @@ int pprof_load(const struct pprof_options *o, struct profile **ret, struct err *
  * only if no directory can be used; prints other errors. */
 int pprof_save_copy(const struct profile *p, struct err *err);
 
-/* Fails for a format that profgrab does not have, with a hint for another one. */
-int pprof_check_format(const struct pprof_options *o, struct err *err);
 /* Writes the report to its output. Takes ownership of the profile. */
 int pprof_write_report(const struct pprof_options *o, struct profile *p, struct err *err);
 

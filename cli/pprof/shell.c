@@ -78,10 +78,8 @@ static int make_report(struct shell *sh, struct str line, struct err *err)
     int rc = shell_command_parse(line, &command, err);
     if (rc == 0) {
         shell_command_apply(&command, &options);
-        rc = pprof_check_format(&options, err);
-    }
-    if (rc == 0)
         rc = pprof_write_shell_report(&options, sh->profile, &sh->session, err);
+    }
     shell_command_release(&command);
     return rc;
 }

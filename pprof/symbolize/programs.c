@@ -1,4 +1,4 @@
-/* Finds and runs addr2line, nm and c++filt of the binutils. */
+/* Finds and runs addr2line, nm, c++filt and objdump of the binutils. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "pprof/symbolize/symbolize.h"
+#include "pprof/symbolize/symbols.h"
 #include "base/banned.h"
 
 /*
@@ -28,10 +28,9 @@
 #define PROGRAM_OUTPUT (UINT64_C(64) << 20)
 #define PROGRAM_OUTPUT_PER_BYTE 16
 
-static const char *const program_names[] = {[SYMBOLIZE_ADDR2LINE] = "addr2line",
-                                            [SYMBOLIZE_NM] = "nm",
-                                            [SYMBOLIZE_CXXFILT] = "c++filt",
-                                            [SYMBOLIZE_CXXFILT_P] = "c++filt"};
+static const char *const program_names[] = {
+    [SYMBOLIZE_ADDR2LINE] = "addr2line", [SYMBOLIZE_NM] = "nm",     [SYMBOLIZE_CXXFILT] = "c++filt",
+    [SYMBOLIZE_CXXFILT_P] = "c++filt",   [SYMBOLIZE_NM_ALL] = "nm", [SYMBOLIZE_OBJDUMP] = "objdump"};
 
 /* ---- finding programs ---------------------------------------------------------------------------------- */
 
@@ -60,15 +59,15 @@ static char *find_in_tools(const char *tools, const char *name, bool only_own)
     return found;
 }
 
-/* Returns a new string, or NULL. As in upstream, -tools replaces PATH for addr2line, and precedes it for the
- * other programs. */
+/* Returns a new string, or NULL. As in upstream, -tools replaces PATH for addr2line and objdump, and precedes
+ * it for the other programs. */
 static char *find_program(const struct programs *p, enum symbolize_program program)
 {
     const char *name = program_names[program], *tools = p->directories ? p->directories : "";
     char *found = find_in_tools(tools, name, true);
     if (!found)
         found = find_in_tools(tools, name, false);
-    if (!found && (!*tools || program != SYMBOLIZE_ADDR2LINE))
+    if (!found && (!*tools || (program != SYMBOLIZE_ADDR2LINE && program != SYMBOLIZE_OBJDUMP)))
         found = proc_find_program(name);
     return found;
 }
@@ -101,21 +100,35 @@ static int64_t children_cpu_ms(void)
            (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1000;
 }
 
+static uint64_t size_of_file(const char *path)
+{
+    return min_u64(file_bytes_on_disk(path), PROGRAM_MEMORY_MAX);
+}
+
+/* The limits for a binary of that size. */
+static uint64_t memory_for(uint64_t bytes)
+{
+    return min_u64(PROGRAM_MEMORY + bytes * PROGRAM_MEMORY_PER_BYTE, PROGRAM_MEMORY_MAX);
+}
+static uint64_t cpu_ms_for(uint64_t bytes)
+{
+    return min_u64((uint64_t)PROGRAM_CPU_MS + bytes / 1000000 * PROGRAM_CPU_MS_PER_MB,
+                   (uint64_t)PROGRAM_TIMEOUT_MS);
+}
+
 /* Computes the limits of the next program, and updates p->largest_bytes. The output is limited to max_output
  * bytes or less. cpu_ms is 0 or less if no time is left. */
 static struct proc_limits limits_for(struct programs *p, const char *file, struct str input,
                                      size_t max_output)
 {
-    uint64_t size = file ? file_bytes_on_disk(file) : 0;
-    uint64_t bytes = min_u64(size + input.n, PROGRAM_MEMORY_MAX);
+    uint64_t bytes = min_u64((file ? size_of_file(file) : 0) + input.n, PROGRAM_MEMORY_MAX);
     p->largest_bytes = bytes > p->largest_bytes ? bytes : p->largest_bytes;
-    uint64_t ms = min_u64((uint64_t)PROGRAM_CPU_MS + p->largest_bytes / 1000000 * PROGRAM_CPU_MS_PER_MB,
-                          (uint64_t)PROGRAM_TIMEOUT_MS);
+    uint64_t ms = cpu_ms_for(p->largest_bytes);
     return (struct proc_limits){
         .timeout_ms = PROGRAM_TIMEOUT_MS,
         .cancel_fd = p->cancel_fd,
         .max_output = (size_t)min_u64(max_output, PROGRAM_OUTPUT + bytes * PROGRAM_OUTPUT_PER_BYTE),
-        .memory = min_u64(PROGRAM_MEMORY + bytes * PROGRAM_MEMORY_PER_BYTE, PROGRAM_MEMORY_MAX),
+        .memory = memory_for(bytes),
         .cpu_ms = (int64_t)ms - p->spent_ms};
 }
 
@@ -163,33 +176,87 @@ static char *path_operand(const char *file)
     return file && asprintf(&path, "%s%s", *file == '-' ? "./" : "", file) >= 0 ? path : NULL;
 }
 
+/* A command as argv. `start` and `stop` are options of objdump. */
+struct command_line {
+    char start[48], stop[48];
+    const char *argv[11];
+};
+
+static void make_command(const struct symbolize_call *call, const char *path, const char *operand,
+                         struct command_line *ret)
+{
+    const char *const syntax = call->intel_syntax ? "-M" : operand;
+    const char *const commands[][sizeof ret->argv / sizeof *ret->argv] = {
+        [SYMBOLIZE_ADDR2LINE] = {path, "-aif", "-e", operand},
+        [SYMBOLIZE_NM] = {path, "--numeric-sort", "--print-size", "--format=posix", operand},
+        [SYMBOLIZE_CXXFILT] = {path},
+        [SYMBOLIZE_CXXFILT_P] = {path, "-p"},
+        [SYMBOLIZE_NM_ALL] = {path, "-n", operand},
+        [SYMBOLIZE_OBJDUMP] = {path, "--disassemble", "--demangle", "--no-show-raw-insn", "--line-numbers",
+                               ret->start, ret->stop, syntax, call->intel_syntax ? "intel" : NULL, operand}};
+    snprintf(ret->start, sizeof ret->start, "--start-address=0x%" PRIx64, call->start);
+    snprintf(ret->stop, sizeof ret->stop, "--stop-address=0x%" PRIx64, call->stop);
+    memcpy(ret->argv, commands[call->program], sizeof ret->argv);
+}
+
+/* Writes upstream's message of a failed command. */
+static int set_exit_error(const char *const *argv, int code, struct err *err)
+{
+    struct buf words = BUF_INIT(400);
+    for (size_t i = 0; argv[i]; i++)
+        buf_addf(&words, "%s%s", i ? " " : "", argv[i]);
+    err_set(err, ERR_FAILED, "[%s]: exit status %d", buf_str(&words), code);
+    buf_release(&words);
+    return -1;
+}
+
+/* Gives *ret the output. A failed nm has none. */
+static int take_output(const struct symbolize_call *call, const char *const *argv, struct proc_result *result,
+                       struct buf *ret, struct err *err)
+{
+    bool is_nm = call->program == SYMBOLIZE_NM || call->program == SYMBOLIZE_NM_ALL;
+    if (result->exit_code != 0 && call->program == SYMBOLIZE_OBJDUMP)
+        return set_exit_error(argv, result->exit_code, err);
+    if (result->exit_code != 0 && is_nm)
+        return 0;
+    buf_release(ret);
+    *ret = result->out;
+    result->out = (struct buf)BUF_INIT(ret->max);
+    return 0;
+}
+
 int programs_run(void *ctx, const struct symbolize_call *call, struct buf *ret, struct err *err)
 {
     struct programs *p = ctx;
     struct proc_result result = {.exit_code = -1};
     char *path = find_program(p, call->program), *operand = path_operand(call->file);
-    const char *const commands[][6] = {
-        [SYMBOLIZE_ADDR2LINE] = {path, "-aif", "-e", operand, NULL},
-        [SYMBOLIZE_NM] = {path, "--numeric-sort", "--print-size", "--format=posix", operand, NULL},
-        [SYMBOLIZE_CXXFILT] = {path, NULL},
-        [SYMBOLIZE_CXXFILT_P] = {path, "-p", NULL}};
+    struct command_line line;
     int rc = -1;
+    make_command(call, path, operand, &line);
     if (!path)
         err_set(err, ERR_NOT_FOUND, "%s is not installed", program_names[call->program]);
     else if (call->file && !operand)
         err_nomem(err);
     else if (p->begin(&p->cancel_fd, err) == 0)
-        rc = run_limited(p, &(struct command){commands[call->program], operand, call->input, ret->max},
-                         &result, err);
+        rc = run_limited(p, &(struct command){line.argv, operand, call->input, ret->max}, &result, err);
     if (rc == 0) {
-        if (call->program != SYMBOLIZE_NM || result.exit_code == 0) {
-            buf_release(ret);
-            *ret = result.out;
-            result.out = (struct buf)BUF_INIT(ret->max);
-        }
+        rc = take_output(call, line.argv, &result, ret, err);
         proc_result_release(&result);
     }
     free(path);
     free(operand);
     return rc;
+}
+
+void programs_raise_limits(const struct profile *p, struct proc_fork_limits *limits)
+{
+    for (size_t i = 0; i < p->n_mappings && i < SYMBOLIZE_MAPPINGS; i++) {
+        struct str file = profile_str(p, p->mappings[i].file);
+        char *path = strndup(file.p, file.n);
+        uint64_t bytes = path ? size_of_file(path) : 0, memory = memory_for(bytes);
+        int64_t cpu_ms = (int64_t)cpu_ms_for(bytes);
+        free(path);
+        limits->memory = limits->memory && limits->memory < memory ? memory : limits->memory;
+        limits->cpu_ms = limits->cpu_ms && limits->cpu_ms < cpu_ms ? cpu_ms : limits->cpu_ms;
+    }
 }

@@ -16,6 +16,8 @@ enum symbolize_program {
     SYMBOLIZE_NM,        /* `nm --numeric-sort --print-size --format=posix FILE`: writes a table of symbols */
     SYMBOLIZE_CXXFILT,   /* `c++filt`: reads and writes names */
     SYMBOLIZE_CXXFILT_P, /* `c++filt -p`: the same, without parameters */
+    SYMBOLIZE_NM_ALL,    /* `nm -n FILE`: writes a table of all symbols, also those without a size */
+    SYMBOLIZE_OBJDUMP,   /* `objdump --disassemble ... FILE`: writes the instructions of a range */
 };
 
 /* A program to run. */
@@ -23,12 +25,15 @@ struct symbolize_call {
     enum symbolize_program program;
     const char *file; /* its operand; NULL: none */
     struct str input;
+    /* For objdump. */
+    uint64_t start, stop; /* the range, in addresses of the file, without `stop` */
+    bool intel_syntax;
 };
 
 /*
- * Runs the program, and writes its output to *ret, an empty buffer. Returns 0 for any exit code, but a failed
- * nm gives no output. ERR_NOT_FOUND: the program is missing. ERR_CANCELLED: the user cancelled. Other errors:
- * no usable output.
+ * Runs the program, and writes its output to *ret, an empty buffer. Returns 0 for any exit code of addr2line
+ * and c++filt; a failed nm gives no output, and a failed objdump is ERR_FAILED. ERR_NOT_FOUND: the program is
+ * missing. ERR_CANCELLED: the user cancelled. Other errors: no usable output.
  */
 typedef int symbolize_run_fn(void *ctx, const struct symbolize_call *call, struct buf *ret, struct err *err);
 /* Asks the server that sent a profile for names. `url` is the profile's URL, `addresses` is `0x…+0x…`. */
@@ -95,5 +100,9 @@ struct programs {
 
 /* Runs a program; a symbolize_run_fn. ctx is a struct programs. */
 int programs_run(void *ctx, const struct symbolize_call *call, struct buf *ret, struct err *err);
+
+/* Raises the limits of a confined child that will run programs on the binaries of the profile: programs
+ * inherit its limits, and cannot raise them. */
+void programs_raise_limits(const struct profile *p, struct proc_fork_limits *limits);
 
 #endif

@@ -338,7 +338,8 @@ static int ask_addr2line(struct lookup *l, const struct binary *b, const struct 
     struct buf input = BUF_INIT(OUTPUT_MAX), places = BUF_INIT(OUTPUT_MAX);
     int rc = write_addresses(l, b->mapping, b->base, &input);
     ret_why->kind = ERR_NONE;
-    const struct symbolize_call call = {SYMBOLIZE_ADDR2LINE, b->path, {buf_str(&input), input.len}};
+    const struct symbolize_call call = {
+        .program = SYMBOLIZE_ADDR2LINE, .file = b->path, .input = {buf_str(&input), input.len}};
     if (rc == 0)
         rc = run_program(l, &call, &places, ret_why);
     if (rc == 0)
@@ -354,7 +355,8 @@ static int name_locations(struct lookup *l, const struct binary *b)
     struct buf symbols = BUF_INIT(OUTPUT_MAX);
     struct nm nm = {0};
     struct err nm_why = ERR_INIT, places_why = {.kind = ERR_NOT_FOUND};
-    int rc = run_program(l, &(struct symbolize_call){SYMBOLIZE_NM, b->path, STR("")}, &symbols, &nm_why);
+    int rc =
+        run_program(l, &(struct symbolize_call){.program = SYMBOLIZE_NM, .file = b->path}, &symbols, &nm_why);
     if (rc == 0)
         rc = nm_read((struct str){buf_str(&symbols), symbols.len}, b->base, &nm, l->err);
     if (rc == 0 && !l->mode->fast)

@@ -95,7 +95,7 @@ prompt='\(pprof\) '
     printf '%s\n' 'disasm x' 'weblist x' 'top >/nowhere/x' 'top 1' >commands
     run_profgrab pprof wide.pb <commands
     assert_status 0
-    assert_stderr_has 'machine code of the binary'
+    assert_stderr_has 'no matches found for regexp x'
     assert_stderr_has 'open /nowhere/x: '
     assert_stdout_has 'Showing top 1 nodes'
 }

@@ -94,7 +94,7 @@ static void assert_report(struct profile *p, const struct report_settings *setti
 {
     struct err err = ERR_INIT;
     struct buf text = BUF_INIT(1 << 20);
-    struct report_callbacks callbacks = {add_bytes, ignore_line, &text};
+    struct report_callbacks callbacks = {.sink = add_bytes, .say = ignore_line, .ctx = &text};
     assert_int_equal(report_make(p, settings, &callbacks, &err), 0);
     assert_string_equal(buf_str(&text), expected);
     buf_release(&text);

@@ -1,0 +1,77 @@
+/* The binaries of a profile, and what objdump, nm and addr2line know about them. */
+#ifndef PPROF_MACHINE_BINARY_H
+#define PPROF_MACHINE_BINARY_H
+
+#include "pprof/machine/objdump.h"
+#include "pprof/report.h"
+#include "pprof/symbolize/symbols.h"
+
+/* The most output of a program. */
+#define MACHINE_OUTPUT_MAX ((size_t)1 << 30)
+
+struct binaries;
+
+/* A binary. Two mappings of one file share it; addresses are those of the first. */
+struct binary {
+    const struct binaries *all;
+    uint32_t file; /* its path, a string of the profile */
+    char *path;
+    struct profile_mapping mapping;
+    bool opened; /* false: `why` has the reason */
+    struct err why;
+
+    struct elf elf;
+    enum { BASE_UNKNOWN, BASE_KNOWN, BASE_WRONG } base_state;
+    uint64_t base; /* addresses of the profile are that much larger than those of the file */
+
+    bool asked_nm; /* binary_frames has run nm */
+    struct nm nm;
+    struct buf nm_text;
+};
+
+/* All binaries that a report has used. A zeroed list with `report` is empty. */
+struct binaries {
+    struct report *report;
+    struct binary **items;
+    size_t n, cap;
+};
+void binaries_release(struct binaries *b);
+
+/* Finds or opens the binary of a mapping (an index). Sets *ret also if the binary cannot be opened. */
+int binary_open(struct binaries *all, uint32_t mapping, struct binary **ret, struct err *err);
+
+/* Computes the address in the file. Returns false if the address is outside the mapping, or the binary has no
+ * place for it. */
+bool binary_file_address(struct binary *b, uint64_t address, uint64_t *ret);
+
+/* Runs a program. */
+int binaries_run(const struct binaries *all, const struct symbolize_call *call, struct buf *ret,
+                 struct err *err);
+/* Returns whether a program's error must end the report: the user cancelled, or memory is exhausted. */
+bool machine_must_stop(const struct err *err);
+
+/* The instructions of a range. */
+struct disassembly {
+    struct buf text; /* objdump's output */
+    struct instructions code;
+};
+void disassembly_release(struct disassembly *d);
+/* Disassembles the file's addresses from `start` up to, but not including, `stop`. */
+int binary_disassemble(const struct binary *b, uint64_t start, uint64_t stop, struct disassembly *ret,
+                       struct err *err);
+
+/* The calls at each of some addresses: those of addresses[i] are items[first[i]] up to, but not including,
+ * items[first[i + 1]], the innermost first. */
+struct call_stacks {
+    struct frame *items; /* the texts point into `text` and into the binary's nm_text */
+    size_t *first;
+    size_t n_addresses;
+    struct buf text;
+};
+void call_stacks_release(struct call_stacks *s);
+/* Asks addr2line for the calls at the file's addresses. Without addr2line, nm gives the functions. If both
+ * fail, *ret has no addresses. */
+int binary_frames(struct binary *b, const uint64_t *addresses, size_t n, struct call_stacks *ret,
+                  struct err *err);
+
+#endif
