@@ -13,20 +13,33 @@
 
 #include "base/banned.h"
 
-/* Requests that a child answers or that wait for one. */
-#define REQUESTS_MAX 64
 /* Children at a time. */
 #define CHILDREN_MAX 4
+/* Requests at a time that the delegate has; further ones wait in the server. Their messages must fit into a
+ * socket's buffer, because the server must not block. */
+#define SENT_MAX (2 * CHILDREN_MAX)
 /* A request of the server: path, parameters, body. */
 #define REQUEST_BYTES ((size_t)8 << 20)
+/* While children run, the delegate looks for ended ones at this interval. */
+#define REAP_MS 200
 /* An answer that takes longer is given up. A child's limit of processor time is usually lower. */
 #define ANSWER_MS INT64_C(600000)
+
+/* A request that waits for its child. */
+struct pending {
+    struct delegate *delegate;
+    struct pending *next; /* in `queue` */
+    int file, socket;
+    int child_socket; /* for the child; -1: the delegate has it */
+};
 
 struct delegate {
     const struct delegate_work *work;
     int fd; /* sends a file and a socket for each request */
     pid_t pid;
-    unsigned waiting; /* requests without an answer */
+    int cancel_fd;         /* kept open in the delegate and its children, where keys refer to it; -1: none */
+    unsigned n_sent;       /* requests that the delegate has */
+    struct pending *queue; /* requests that it does not have yet, the oldest first */
 };
 
 /* A child's report to the server. */
@@ -181,7 +194,7 @@ static int run_child(void *ctx)
 
 /* ---- the delegate -------------------------------------------------------------------------------------- */
 
-/* Reaps children that have ended. Waits until at most `most` run. */
+/* Reaps children that have ended. Waits until at most `most` of them run. */
 static void reap(unsigned *running, unsigned most)
 {
     while (*running > 0) {
@@ -194,12 +207,12 @@ static void reap(unsigned *running, unsigned most)
 }
 
 /* Starts a child for the request. Without a child, the server notices that the socket is closed. */
-static void start_child(const struct delegate_work *work, int file, int socket, unsigned *running)
+static void start_child(const struct delegate *d, int file, int socket, unsigned *running)
 {
-    struct child child = {work, file, socket};
-    struct proc_fork_limits limits = work->limits(work->ctx);
+    struct child child = {d->work, file, socket};
+    struct proc_fork_limits limits = d->work->limits(d->work->ctx);
     pid_t pid;
-    limits.cancel_fd = -1;
+    limits.cancel_fd = d->cancel_fd;
     limits.kept[0] = file;
     limits.kept[1] = socket;
     if (fd_wait(socket, POLLIN, 0, -1, NULL) == 0)
@@ -228,10 +241,12 @@ static int run_delegate(void *ctx)
     if (fd_write_all(d->fd, "", 1, NULL) < 0)
         return 0;
     for (;;) {
-        reap(&running, CHILDREN_MAX - 1);
+        do
+            reap(&running, CHILDREN_MAX - 1);
+        while (running > 0 && fd_wait(d->fd, POLLIN, clock_deadline(REAP_MS), -1, NULL) < 0);
         int file = fd_receive(d->fd), socket = file < 0 ? -1 : fd_receive(d->fd);
         if (socket >= 0)
-            start_child(d->work, file, socket, &running);
+            start_child(d, file, socket, &running);
         fd_close(&socket);
         fd_close(&file);
         if (file < 0 && socket < 0 && errno == 0)
@@ -253,10 +268,10 @@ int delegate_start(const struct delegate_work *work, int cancel_fd, struct deleg
     *ret = NULL;
     if (!d)
         return err_nomem(err);
-    *d = (struct delegate){.work = work};
+    *d = (struct delegate){.work = work, .cancel_fd = cancel_fd};
     int rc = fd_socketpair(pair, err);
     if (rc == 0) {
-        struct proc_fork_limits limits = {.cancel_fd = -1, .kept = {pair[1]}};
+        struct proc_fork_limits limits = {.cancel_fd = cancel_fd, .kept = {pair[1]}};
         d->fd = pair[1];
         rc = proc_start_fork(run_delegate, d, &limits, &d->pid, err);
         d->fd = pair[0];
@@ -280,18 +295,48 @@ int delegate_start(const struct delegate_work *work, int cancel_fd, struct deleg
     return rc;
 }
 
-/* A request that waits for its child. */
-struct pending {
-    struct delegate *delegate;
-    int file, socket;
-};
+/* Sends requests of the queue to the delegate. A request that cannot be sent gets no child: its socket
+ * closes, and the server answers it. */
+static void send_queued(struct delegate *d)
+{
+    while (d->queue && d->n_sent < SENT_MAX) {
+        struct pending *p = d->queue;
+        d->queue = p->next;
+        d->n_sent++;
+        if (fd_send(d->fd, p->file) == 0)
+            fd_send(d->fd, p->child_socket);
+        fd_close(&p->child_socket);
+    }
+}
+
+static void add_to_queue(struct pending *p)
+{
+    struct pending **at = &p->delegate->queue;
+    while (*at)
+        at = &(*at)->next;
+    *at = p;
+}
+
+static void remove_from_queue(struct pending *p)
+{
+    struct pending **at = &p->delegate->queue;
+    while (*at && *at != p)
+        at = &(*at)->next;
+    if (*at)
+        *at = p->next;
+}
 
 static void end_pending(void *ctx)
 {
     struct pending *p = ctx;
-    p->delegate->waiting--;
+    if (p->child_socket >= 0)
+        remove_from_queue(p);
+    else
+        p->delegate->n_sent--;
+    fd_close(&p->child_socket);
     fd_close(&p->file);
     fd_close(&p->socket);
+    send_queued(p->delegate);
     free(p);
 }
 
@@ -324,36 +369,36 @@ static void send_answer(struct httpd_request *request, void *ctx)
     end_pending(p);
 }
 
-/* Sends the file and one end of a new pair of sockets to the delegate. Keeps the other end. */
-static int hand_over(struct pending *p, struct httpd_request *request, struct err *err)
+static int pending_new(struct delegate *d, struct httpd_request *request, struct pending **ret,
+                       struct err *err)
 {
     int pair[2] = {-1, -1};
+    struct pending *p = calloc(1, sizeof *p);
+    if (!p)
+        return err_nomem(err);
+    p->delegate = d;
     p->file = file_create_scratch(err);
-    int rc = p->file < 0 ? -1 : write_request(p->file, request, err);
-    if (rc == 0)
-        rc = fd_socketpair(pair, err);
-    if (rc == 0 && (fd_send(p->delegate->fd, p->file) < 0 || fd_send(p->delegate->fd, pair[1]) < 0))
-        rc = err_sys(err, "the process that answers is gone");
-    fd_close(&pair[1]);
+    if (p->file < 0 || write_request(p->file, request, err) < 0 || fd_socketpair(pair, err) < 0) {
+        fd_close(&p->file);
+        free(p);
+        return -1;
+    }
     p->socket = pair[0];
-    return rc;
+    p->child_socket = pair[1];
+    *ret = p;
+    return 0;
 }
 
 void delegate_answer(struct delegate *d, struct httpd_request *request)
 {
     struct err err = ERR_INIT;
-    struct pending *p = d->waiting < REQUESTS_MAX ? calloc(1, sizeof *p) : NULL;
-    if (!p) {
-        httpd_answer_text(request, 503, "too many requests wait for an answer; try again\n");
-        return;
-    }
-    *p = (struct pending){.delegate = d, .file = -1, .socket = -1};
-    d->waiting++;
-    if (hand_over(p, request, &err) < 0) {
+    struct pending *p = NULL;
+    if (pending_new(d, request, &p, &err) < 0) {
         httpd_answer_text(request, 503, "%s\n", err.msg);
-        end_pending(p);
         return;
     }
+    add_to_queue(p);
+    send_queued(d);
     httpd_wait(
         request,
         &(struct httpd_wait){

@@ -32,7 +32,7 @@ struct delegate_work {
     /* Runs once in the delegate, before the first request. Prints its own messages. Returns 0, or the exit
      * code of the delegate. */
     int (*prepare)(void *ctx);
-    /* Sets the limits of a child; cancel_fd and kept are the delegate's. */
+    /* Returns the limits of a child, except cancel_fd and kept. */
     struct proc_fork_limits (*limits)(void *ctx);
     /* Runs in the child. Writes the body to the file body_fd, which is empty, and sets *ret_kind to the index
      * of the row in `kinds` that describes it. After an error, the client gets its message as text with the

@@ -32,6 +32,8 @@ const char *shell_option_at(size_t i, enum flag_group *ret_choices);
 
 /* Adds a line for each option, sorted by name, with its value. */
 void shell_list_options(const struct pprof_options *o, const struct profile *p, struct buf *to);
+/* Adds a float as Go prints it: with the fewest digits that identify the value. */
+void shell_add_float(double v, struct buf *to);
 /* Adds the names of the sample types, separated by `between`. */
 void shell_add_types(const struct profile *p, const char *between, struct buf *to);
 

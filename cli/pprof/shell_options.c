@@ -256,8 +256,7 @@ void shell_add_types(const struct profile *p, const char *between, struct buf *t
     }
 }
 
-/* Adds a float as Go prints it: with the fewest digits that identify the value. */
-static void add_float(double v, struct buf *to)
+void shell_add_float(double v, struct buf *to)
 {
     char text[40] = "";
     int precision = 0;
@@ -288,7 +287,7 @@ static void add_value(const struct pprof_options *o, const struct pprof_flag *f,
         buf_addf(to, "%ld", *(const long *)value);
         break;
     case FLOAT:
-        add_float(*(const double *)value, to);
+        shell_add_float(*(const double *)value, to);
         break;
     case TEXT:
         buf_adds(to, *(const char *const *)value);

@@ -7,6 +7,8 @@
 #include "page/page.h"
 #include "base/banned.h"
 
+/* Each connection may wait for an answer, with a file and a socket. */
+#define DESCRIPTORS 2048
 /* A pasted source file. */
 #define BODY_MAX ((size_t)4 << 20)
 
@@ -28,7 +30,9 @@ static struct proc_fork_limits limits_of_request(void *ctx)
     struct confined_budget renewed;
     confined_budget_init(web->options->budget->bytes, &renewed);
     renewed.memory_before = web->options->budget->memory_before;
-    return confined_budget_remaining(&renewed, -1);
+    struct proc_fork_limits limits = confined_budget_remaining(&renewed, -1);
+    programs_raise_limits(web->profile, &limits);
+    return limits;
 }
 
 static const struct httpd_answer kinds[WEB_KINDS] = {
@@ -115,6 +119,7 @@ int pprof_run_web(const struct pprof_options *o, struct err *err)
     struct buf path = BUF_INIT((size_t)1 << 20);
     int code = 0;
     buf_adds(&path, "/ui/flamegraph");
+    fd_raise_limit(DESCRIPTORS);
     memcpy(answers, kinds, sizeof answers);
     answers[WEB_PAGE].policy = page_web_pprof.policy;
     answers[WEB_OFFLINE_PAGE].policy = page_policy();

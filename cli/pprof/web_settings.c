@@ -1,5 +1,6 @@
 /* The saved settings of the page: the file settings.json, which `go tool pprof` reads and writes too. */
 #include <fcntl.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,37 +197,28 @@ int web_settings_remove(const struct delegate_request *r, struct err *err)
 
 /* ---- the menu ------------------------------------------------------------------------------------------ */
 
-/* Writes a number as Go does, with the fewest digits that identify it. */
-static void format_real(double v, char *ret, size_t n)
-{
-    int digits = 0;
-    do
-        snprintf(ret, n, "%.*g", ++digits, v);
-    while (digits < 17 && strtod(ret, NULL) != v);
-}
-
 /* Writes the value that the parameter has in the query of a setting; "" for the default. `config` NULL: the
  * default settings. */
 static void format_value(const json_t *config, const char *option, struct buf *ret)
 {
     const struct pprof_flag *f = pprof_flag_find(option, strlen(option));
     const json_t *value = json_object_get(config, option);
-    const char *unset = f ? f->default_value : strcmp(option, "sort") == 0 ? "flat" : "", *text = "";
-    char number[40];
+    const char *unset = f ? f->default_value : strcmp(option, "sort") == 0 ? "flat" : "";
     buf_clear(ret);
     if (!config)
         return;
     if (f && f->type == BOOL) {
         bool on = json_is_true(value);
-        text = on == (strcmp(unset, "true") == 0) ? unset : on ? "t" : "f";
-    } else if (f && (f->type == INT || f->type == FLOAT)) {
-        format_real(json_number_value(value), number, sizeof number);
-        text = number;
+        buf_adds(ret, on == (strcmp(unset, "true") == 0) ? unset : on ? "t" : "f");
+    } else if (f && f->type == INT) {
+        buf_addf(ret, "%" PRId64, (int64_t)json_integer_value(value));
+    } else if (f && f->type == FLOAT) {
+        shell_add_float(json_number_value(value), ret);
     } else if (json_is_string(value)) {
-        text = json_string_value(value);
+        buf_adds(ret, json_string_value(value));
     }
-    if (strcmp(text, unset) != 0)
-        buf_adds(ret, text);
+    if (strcmp(buf_str(ret), unset) == 0)
+        buf_clear(ret);
 }
 
 /* A parameter of a query. */

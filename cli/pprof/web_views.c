@@ -5,6 +5,7 @@
 #include "cli/pprof/shell.h"
 #include "cli/pprof/web.h"
 #include "page/page.h"
+#include "pprof/machine/machine.h"
 #include "base/banned.h"
 
 #define VIEW_BYTES ((size_t)256 << 20)
@@ -16,8 +17,9 @@ struct view {
     const struct delegate_request *request;
     struct pprof_options options; /* with the request's parameters */
     struct profile *profile;
-    struct buf heading;  /* lines about the profile */
-    struct buf messages; /* lines of the report for the user */
+    const char *from, *to; /* the sources that the view compares; NULL: all sources are merged */
+    struct buf heading;    /* lines about the profile */
+    struct buf messages;   /* lines of the report for the user */
 };
 
 /* ---- reports ------------------------------------------------------------------------------------------- */
@@ -45,10 +47,19 @@ static void say(void *ctx, const char *line)
     buf_addc(messages, '\n');
 }
 
+static int begin_program(int *ret_cancel_fd, struct err *err)
+{
+    (void)err;
+    *ret_cancel_fd = -1;
+    return 0;
+}
+
 static int make_report(struct view *v, enum report_format format, struct buf *ret, struct err *err)
 {
     struct collected c = {ret, &v->messages};
-    const struct report_callbacks callbacks = {.sink = collect, .say = say, .ctx = &c};
+    struct programs programs = {.directories = v->options.tools, .begin = begin_program};
+    const struct report_machine machine = {.write = machine_write, .run = programs_run, .ctx = &programs};
+    const struct report_callbacks callbacks = {.sink = collect, .say = say, .ctx = &c, .machine = &machine};
     v->options.report.format = format;
     return report_make(v->profile, &v->options.report, &callbacks, err);
 }
@@ -130,6 +141,18 @@ static int make_peek(struct view *v, struct buf *ret, struct err *err)
     return make_text(v, REPORT_PEEK, ret, err);
 }
 
+static int make_source(struct view *v, struct buf *ret, struct err *err)
+{
+    select_focus(v);
+    return make_report(v, REPORT_SOURCE, ret, err);
+}
+
+static int make_disasm(struct view *v, struct buf *ret, struct err *err)
+{
+    select_focus(v);
+    return make_text(v, REPORT_DISASM, ret, err);
+}
+
 static int make_tags(struct view *v, struct buf *ret, struct err *err)
 {
     return make_report(v, REPORT_TAGS_JSON, ret, err);
@@ -142,11 +165,8 @@ struct view_type {
 };
 
 static const struct view_type view_types[] = {
-    {"flamegraph", make_flamegraph},
-    {"graph", make_graph},
-    {"top", make_top},
-    {"peek", make_peek},
-    {"tags", make_tags},
+    {"flamegraph", make_flamegraph}, {"graph", make_graph}, {"top", make_top},   {"source", make_source},
+    {"disasm", make_disasm},         {"peek", make_peek},   {"tags", make_tags},
 };
 
 /* ---- what all views have ------------------------------------------------------------------------------- */
@@ -232,7 +252,7 @@ static int add_frame(struct buf *to, const struct view *v, const char *name, str
     add_lines(to, "errors", &v->messages);
     add_names(to, "sources", o->sources, o->n_sources);
     add_names(to, "bases", (char *const *)(uintptr_t)&o->base, o->base != NULL);
-    buf_addf(to, ",\"isDifference\":%s", o->base ? "true" : "false");
+    buf_addf(to, ",\"isDifference\":%s", o->base || v->from ? "true" : "false");
     if (add_types(to, v, err) < 0)
         return -1;
     buf_adds(to, ",\"configs\":");
@@ -276,9 +296,7 @@ static int write_page(const struct buf *json, int body_fd, struct err *err)
     size_t before = mark ? (size_t)(mark - template.p) : template.n;
     struct buf page = BUF_INIT(2 * VIEW_BYTES);
     buf_add(&page, template.p, before);
-    buf_adds(&page, "<script type=\"application/json\" id=\"view\">");
     page_add_json(&page, (struct str){buf_str(json), json->len});
-    buf_adds(&page, "</script>");
     if (mark)
         buf_add(&page, mark + strlen("<!--data-->"), template.n - before - strlen("<!--data-->"));
     int rc = buf_check(&page, "the page", err);
@@ -356,6 +374,46 @@ static int answer_with_view(struct view *v, const char *name, int body_fd, unsig
                                        : err_set(err, ERR_NOT_FOUND, "404 page not found");
 }
 
+/* ---- comparing sources --------------------------------------------------------------------------------- */
+
+/* Returns the source whose number, from 0 on, is the value of the parameter; NULL without the parameter. */
+static int find_source(const struct web *web, const struct delegate_request *r, const char *parameter,
+                       const char **ret, struct err *err)
+{
+    const char *number = delegate_parameter(r, parameter);
+    uint64_t at = 0;
+    *ret = NULL;
+    if (!number || !*number)
+        return 0;
+    if (web->options->n_sources == 0 || text_to_uint(number, web->options->n_sources - 1, &at) < 0)
+        return err_set(err, ERR_USAGE, "%s=%s is no number of a source", parameter, number);
+    *ret = web->options->sources[at];
+    return pprof_may_be_url(*ret)
+               ? err_set(err, ERR_USAGE, "%s was fetched once: only files can be compared", *ret)
+               : 0;
+}
+
+/* Loads the sources that the parameters `from` and `to` name: `to` alone, or the change between both. Reads
+ * the files again, because the delegate has merged them. */
+static int load_compared(const struct web *web, struct view *v, struct err *err)
+{
+    struct pprof_options o = *web->options;
+    char *source;
+    if (find_source(web, v->request, "from", &v->from, err) < 0 ||
+        find_source(web, v->request, "to", &v->to, err) < 0)
+        return -1;
+    if (!v->from && !v->to)
+        return 0;
+    if (!v->to)
+        return err_set(err, ERR_USAGE, "from=%s needs to=", delegate_parameter(v->request, "from"));
+    source = (char *)(uintptr_t)v->to;
+    o.sources = &source;
+    o.n_sources = 1;
+    o.base = v->from;
+    o.diff_base = v->from != NULL;
+    return pprof_load(&o, &v->profile, err);
+}
+
 int web_answer(void *ctx, const struct delegate_request *r, int body_fd, unsigned *ret_kind, struct err *err)
 {
     const struct web *web = ctx;
@@ -375,7 +433,9 @@ int web_answer(void *ctx, const struct delegate_request *r, int body_fd, unsigne
                      .messages = BUF_INIT(TEXT_BYTES)};
     if (web_read_query(web->options, r, &v.options, err) < 0)
         return -1;
-    int rc = answer_with_view(&v, name, body_fd, ret_kind, err);
+    int rc = load_compared(web, &v, err);
+    if (rc == 0)
+        rc = answer_with_view(&v, name, body_fd, ret_kind, err);
     shell_options_release(&v.options);
     buf_release(&v.heading);
     buf_release(&v.messages);
