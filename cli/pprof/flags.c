@@ -73,7 +73,7 @@ static const struct pprof_flag flags[] = {
     {"web", BOOL, FORMAT, IN_VALUES(selected[PPROF_WEB]), "", "the call graph, in the web browser",
      note_no_script},
     {"weblist", TEXT, FORMAT, IN_VALUES(regex[PPROF_WEBLIST]), "",
-     "source lines and machine code, in the web browser", "not yet"},
+     "source lines and machine code, in the web browser", note_objdump},
 
     {"call_tree", BOOL, OPTION, IN_REPORT(call_tree), "",
      "a node for each call path, in pictures and -callgrind", NULL},

@@ -54,10 +54,10 @@ static struct binary *binary_new(const struct binaries *all, uint32_t mapping)
     if (!b)
         return NULL;
     b->mapping = p->mappings[mapping];
-    b->file = b->mapping.file;
+    b->mapping_index = mapping;
     b->all = all;
     buf_init(&b->nm_text, MACHINE_OUTPUT_MAX);
-    struct str file = profile_str(p, b->file);
+    struct str file = profile_str(p, b->mapping.file);
     b->path = strndup(file.p, file.n);
     if (!b->path) {
         binary_free(b);
@@ -74,9 +74,8 @@ static struct binary *binary_new(const struct binaries *all, uint32_t mapping)
 
 int binary_open(struct binaries *all, uint32_t mapping, struct binary **ret, struct err *err)
 {
-    const struct profile *p = all->report->profile;
     for (size_t i = 0; i < all->n; i++)
-        if (all->items[i]->file == p->mappings[mapping].file) {
+        if (all->items[i]->mapping_index == mapping) {
             *ret = all->items[i];
             return 0;
         }

@@ -11,12 +11,12 @@
 
 struct binaries;
 
-/* A binary. Two mappings of one file share it; addresses are those of the first. */
+/* The binary of a mapping. */
 struct binary {
     const struct binaries *all;
-    uint32_t file; /* its path, a string of the profile */
-    char *path;
+    uint32_t mapping_index;
     struct profile_mapping mapping;
+    char *path;
     bool opened; /* false: `why` has the reason */
     struct err why;
 

@@ -69,15 +69,11 @@ static int mark_files(const struct disasm *d, unsigned char **ret)
     return regex_check(report->symbol, report->err);
 }
 
-/* Finds the functions of the mapping's binary, unless an earlier mapping has the same binary. */
 static int find_in_mapping(struct disasm *d, uint32_t mapping)
 {
-    size_t had = d->binaries.n;
     struct binary *b;
     if (binary_open(&d->binaries, mapping, &b, d->report->err) < 0)
         return -1;
-    if (d->binaries.n == had)
-        return 0;
     if (b->opened)
         return symbols_find(b, d->has_address ? d->address : 0, &d->symbols, d->report->err);
     report_message(d->report, "%s", b->why.msg);

@@ -5,6 +5,8 @@
 #include "pprof/report.h"
 
 int disasm_write(struct report *report);
+int weblist_write(struct report *report);
+int source_json_write(struct report *report);
 
 /* Parses an expression that is an address: a number as in Go's sources (0x401136). */
 bool machine_parse_address(const char *text, uint64_t *ret);

@@ -5,7 +5,12 @@
 
 int machine_write(struct report *report)
 {
-    if (report->settings->format == REPORT_DISASM)
+    switch (report->settings->format) {
+    case REPORT_DISASM:
         return disasm_write(report);
-    return err_set(report->err, ERR_UNSUPPORTED, "sources with machine code are not written yet");
+    case REPORT_WEBLIST:
+        return weblist_write(report);
+    default:
+        return source_json_write(report);
+    }
 }

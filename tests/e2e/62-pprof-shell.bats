@@ -96,6 +96,7 @@ prompt='\(pprof\) '
     run_profgrab pprof wide.pb <commands
     assert_status 0
     assert_stderr_has 'no matches found for regexp x'
+    assert_stderr_has 'no matches found for regexp: x'
     assert_stderr_has 'open /nowhere/x: '
     assert_stdout_has 'Showing top 1 nodes'
 }
