@@ -16,9 +16,10 @@ struct page_web {
  * URLs. */
 extern const struct page_web page_web;
 
-/* The page of `pprof -http`, at /ui/VIEW. The placeholder of its template is <!--data-->, in place of the
- * view's JSON, which must not contain `<`. The page loads the script from /web/pprof.js and the style from
- * /web/pprof.css. Its Content-Security-Policy allows scripts, styles and requests of its own origin only. */
+/* The page of `pprof -http`, at /ui/VIEW. The placeholder of its template is <!--data-->, in place of
+ * `<script type="application/json" id="view">` with the view's JSON. The page loads the script from
+ * /web/pprof.js and the style from /web/pprof.css. Its Content-Security-Policy allows scripts, styles and
+ * requests of its own origin only. */
 extern const struct page_web page_web_pprof;
 
 #endif

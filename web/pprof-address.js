@@ -29,7 +29,13 @@ export function changedAddress(address, { view = address.view, ...changes }) {
         if (value) pairs.set(name, value);
         else pairs.delete(name);
     }
+    if (view === 'peek' && pairs.has('f')) pairs.set('f', forPeek(pairs.get('f')));
     return { view, query: String(pairs) };
+}
+
+/** Peek matches the names of its rows, which have a file and a line after the function's name. */
+function forPeek(pattern) {
+    return pattern.replace(/(?<!\\)\$(?=\||$)/g, '( |$$)');
 }
 
 /** The changes that add a pattern to a filter. */

@@ -12,7 +12,7 @@ import { PPROF_VIEWS } from './pprof-views.js';
 
 /**
  * page: see pprof-views.js, and {answer(), chosen(), undo(), changed(), fail(text)}. Returns {node, update(place),
- * search}.
+ * refresh(), close(), search}.
  */
 export function makeBar(page, { theme, help }) {
     const search = makeSearch(page.go);
@@ -104,5 +104,5 @@ export function makeBar(page, { theme, help }) {
         undo.disabled = !page.canUndo();
     }
 
-    return { node, update, close: () => menus.forEach((menu) => menu.close()), search };
+    return { node, update, refresh: () => menus.forEach((menu) => menu.refresh()), close: () => menus.forEach((menu) => menu.close()), search };
 }

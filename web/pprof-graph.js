@@ -1,6 +1,6 @@
 // The call graph that graphviz drew.
 
-import { element, visible } from './text.js';
+import { element } from './text.js';
 import { nameParts } from './top.js';
 import { findFunctions } from './search.js';
 import { functionLine } from './pprof-actions.js';
@@ -18,9 +18,9 @@ export function makeGraphView({ data }, page) {
     const moves = element(
         'div',
         { class: 'moves' },
-        button('+', 'enlarge', () => pan.enlarge(1.25)),
-        button('−', 'reduce', () => pan.enlarge(0.8)),
-        button('Fit', 'reset the position', pan.fit),
+        button('+', '+ larger', () => pan.enlarge(1.25)),
+        button('−', '− smaller', () => pan.enlarge(0.8)),
+        button('Reset', 'Reset position and size', pan.fit),
     );
     const state = { chosen: '', search: null, isPlaced: false };
 
@@ -33,7 +33,6 @@ export function makeGraphView({ data }, page) {
     for (const [node, name] of named) {
         node.setAttribute('tabindex', '0');
         node.setAttribute('role', 'button');
-        node.setAttribute('aria-label', visible(name));
         node.addEventListener('click', () => pan.wasDragged() || choose(node, name));
         node.addEventListener('keydown', (event) => {
             if (event.key !== 'Enter' && event.key !== ' ') return;

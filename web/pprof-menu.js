@@ -21,11 +21,15 @@ function moveFocus(box, key) {
     return true;
 }
 
-/** entries(): elements, one for each line, made when the menu opens. Returns {node, say(title), close()}. */
+/** entries(): elements, one for each line, made when the menu opens. Returns {node, say(title), refresh(), close()}. */
 export function makeMenu(title, entries) {
     const summary = element('summary', {}, title);
     const list = element('ul', {});
     const box = element('details', { class: 'drop' }, summary, list);
+
+    function refresh() {
+        if (box.open) list.replaceChildren(...entries().filter(Boolean).map((entry) => element('li', {}, entry)));
+    }
 
     function close() {
         const hadFocus = box.contains(document.activeElement);
@@ -36,7 +40,7 @@ export function makeMenu(title, entries) {
     box.addEventListener('toggle', () => {
         if (!box.open) return opened.delete(box);
         closeOthers(box);
-        list.replaceChildren(...entries().filter(Boolean).map((entry) => element('li', {}, entry)));
+        refresh();
         // A menu at the window's right edge opens to the left.
         list.classList.remove('to-left');
         list.classList.toggle('to-left', list.getBoundingClientRect().right > document.documentElement.clientWidth);
@@ -49,5 +53,5 @@ export function makeMenu(title, entries) {
         event.stopPropagation();
     });
 
-    return { node: box, say: (...title) => summary.replaceChildren(...title), close };
+    return { node: box, say: (...title) => summary.replaceChildren(...title), refresh, close };
 }

@@ -77,14 +77,14 @@ function pasteBox(path, isMissing, page) {
     );
 }
 
-function fileSection(file, page, isFirst) {
+function fileSection(file, page, isOpen) {
     const isMissing = file.functions.every(({ lines }) => lines.every(({ text }) => !text));
     return element(
         'details',
-        { class: 'source-file', open: isFirst },
+        { class: 'source-file', open: isOpen },
         element('summary', {}, untrusted(file.path, 'b')),
         pasteBox(file.path, isMissing, page),
-        file.functions.map((fn, i) => functionSection(fn, page, isFirst && i === 0)),
+        file.functions.map((fn, i) => functionSection(fn, page, isOpen && i === 0)),
     );
 }
 
@@ -93,7 +93,7 @@ export function makeSourceView({ data }, page) {
         'div',
         { class: 'sources' },
         data.note ? element('p', { class: 'note' }, visible(data.note)) : null,
-        data.files.map((file, i) => fileSection(file, page, i === 0)),
+        data.files.map((file, i) => fileSection(file, page, i === 0 || file.path === page.pasted())),
         data.files.length ? null : element('p', { class: 'quiet' }, 'No function matches the focus, or the profile has no lines of it.'),
     );
     return { node, update() {}, repaint() {} };

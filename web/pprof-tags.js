@@ -8,19 +8,20 @@ import { percentage } from './units.js';
 const MOST_VALUES = 100;
 
 export function makeTagsView({ data }, page) {
-    /** The changes that set a filter of values; upstream's form is KEY=PATTERN. */
-    const withValue = (filter, key, value) => ({ [filter]: `${key}=${patternOfName(value)}` });
+    /** The changes that set a filter: KEY=PATTERN, or for a number, whose text is rounded, KEY=RANGE. */
+    const withValue = (filter, key, { value, range }) => ({ [filter]: `${key}=${range || patternOfName(value)}` });
 
-    function valueRow(key, { value, text, share }) {
+    function valueRow(key, entry) {
+        const { value, text, share } = entry;
         const bar = element('span', { class: 'bar' });
         bar.style.setProperty('--share', Math.max(0, Math.min(1, share)));
         return element(
             'li',
             { class: 'tag-value' },
-            page.link(withValue('tf', key, value), { title: 'only samples with this value' }, untrusted(value)),
+            page.link(withValue('tf', key, entry), { title: 'only samples with this value' }, untrusted(value)),
             element('span', { class: 'amount' }, visible(text), ' ', element('small', {}, percentage(share, 1))),
             bar,
-            page.link(withValue('ti', key, value), { title: 'no samples with this value' }, 'Ignore', element('span', { class: 'aside' }, ' ', visible(value))),
+            page.link(withValue('ti', key, entry), { title: 'no samples with this value' }, 'Ignore', element('span', { class: 'aside' }, ' ', visible(value))),
         );
     }
 

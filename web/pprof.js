@@ -19,7 +19,8 @@ const NOWHERE = { z: '', up: '', s: '', fn: '' };
 const fragmentOf = (place) => linkTo(place).replace(/^#$/, '');
 
 const answers = makeAnswers();
-const shown = { address: null, place: null, answer: null, view: null };
+/** pasted: the file whose source the reader has pasted last. */
+const shown = { address: null, place: null, answer: null, view: null, pasted: '' };
 /** The queries to which Undo returns, the last one first. */
 const before = [];
 const theme = makeTheme(() => shown.view && shown.view.repaint());
@@ -40,6 +41,7 @@ const page = {
     changed,
     fail: (text) => heading.fail(text),
     paste,
+    pasted: () => shown.pasted,
 };
 const heading = makeHeading(page);
 const busy = element('p', { class: 'busy', role: 'status' });
@@ -138,6 +140,7 @@ function show(address, place, answer) {
         if (hadFocus) main.focus();
     }
     heading.show(answer);
+    bar.refresh();
     document.title = `${visible(answer.title).slice(0, 100)} · ${rowOf(address).title}`;
     document.documentElement.dataset.view = address.view;
     update();
@@ -193,6 +196,7 @@ async function paste(path, text) {
         const pairs = new URLSearchParams(query);
         pairs.set('paste', path);
         const answer = await answers.post(`${view}?${pairs}`, text);
+        shown.pasted = path;
         show(shown.address, shown.place, answers.remember(urlOfAnswer(shown.address), answer));
     } catch (e) {
         if (!isEnded(e)) heading.fail(e.message);

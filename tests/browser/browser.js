@@ -55,11 +55,13 @@ async function start() {
 }
 
 /** Returns a new context of the browser, with its own cookies. The caller closes it. */
-export const newContext = async () => (await browser()).launched.newContext();
+export const newContext = async (options) => (await browser()).launched.newContext(options);
 
 /** Ends the browser, if one was started. */
 export const end = async () => started && (await started).end();
 
+/** A file of the directory of pages. */
+export const fileInPages = (name) => join(pages, name);
 export const pageFile = (name) => join(pages, `${name}.html`);
 export const pageText = (name) => readFileSync(pageFile(name), 'utf8');
 
@@ -102,7 +104,7 @@ export function scriptedPage(from, to, change) {
 }
 
 /** Runs in the page before its own scripts. */
-function reportViolations() {
+export function reportViolations() {
     document.addEventListener('securitypolicyviolation', (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`));
 }
 
@@ -210,7 +212,8 @@ export function exceeding() {
     const shown = (node) => node.checkVisibility({ checkOpacity: true, checkVisibilityCSS: true }) && !node.closest('.aside, .skip');
     const name = (node) => `${node.tagName.toLowerCase()}.${String(node.className).slice(0, 40)}: ${node.textContent.slice(0, 60)}`;
     const wide = [...document.querySelectorAll('body *')].filter((node) => {
-        if (!shown(node) || node.closest('.rows, .flame')) return false;
+        // The elements in these boxes scroll.
+        if (!shown(node) || node.parentElement.closest('.rows, .flame, .report, .source-lines, .call-graph')) return false;
         const box = node.getBoundingClientRect();
         return box.width > 0 && (box.left < -0.5 || box.right > innerWidth + 0.5);
     });

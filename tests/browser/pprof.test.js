@@ -1,0 +1,569 @@
+// The page of `pprof -http`: every view and menu, the URL and the history, errors, hostile names and drawings, layout.
+
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { axeSource, end, exceeding, measureInk, NARROW, newContext, reportViolations, settled, until, WIDE } from './browser.js';
+import { startServer } from './pprof-server.js';
+
+after(end);
+
+/** The function in which the fixture uses the processor. */
+const BUSY = 'main.burnCycles';
+const BUSY_PATTERN = '^main\\.burnCycles$';
+const TIMEOUT = 15000;
+const TITLES = { flamegraph: 'Flame graph', graph: 'Graph', top: 'Top', peek: 'Peek', source: 'Source', disasm: 'Disassembly', tags: 'Tags' };
+const VIEWS = Object.keys(TITLES);
+
+/** The binary of the profile is not on this machine, so that the tests have answers of their own for its source and machine code. */
+const sourceWith = (text) => ({
+    note: 'The machine code is not shown: the binary was not found.',
+    files: ['/src/work.go', '/src/missing.go'].map((path, i) => ({
+        path,
+        functions: [
+            {
+                name: BUSY,
+                flat: '490ms',
+                cum: '490ms',
+                lines: [12, 13, 14].map((n) => ({
+                    n,
+                    flat: '',
+                    cum: n === 13 ? '490ms' : '',
+                    text: i ? text : `\tline${n}(${'x'.repeat(300)})`,
+                    code: [{ at: `0x4a2b1${n - 12}`, flat: '10ms', cum: '', text: 'CALL main.other(SB)', place: `work.go:${n}`, file: path, line: n, inlined: ['main.go:40 foo'] }],
+                })),
+            },
+        ],
+    })),
+});
+const DISASM = `Total: 180ms
+ROUTINE ======================== main.burnCycles
+      10ms       20ms (flat, cum) 11.11% of Total
+         .          .     4a2b10: CALL runtime.mallocgc(SB)    ;main.burnCycles work.go:12
+         .          .     4a2b15: call   4a2b10 <runtime.gcStart+0x20>
+`;
+
+function answerCode(page) {
+    return page.route(/\/ui\/(source|disasm)\b/, async (route) => {
+        const request = route.request();
+        const [, view] = request.url().match(/\/ui\/(\w+)/);
+        const url = request.url().replace(`/ui/${view}`, '/ui/top').replace(/&paste=[^&]*/, '');
+        const base = await page.context().request.get(url, { headers: { accept: 'application/json' } });
+        const data = view === 'source' ? sourceWith(request.postData() || '') : { text: DISASM };
+        return route.fulfill({ json: { ...(await base.json()), view, data } });
+    });
+}
+
+/**
+ * Opens a path of the server, waits for the view, runs work(page, requests), and checks that the page logged no error, asked no
+ * other origin and executed no name. options: file: a profile; args: of pprof; size; scheme; errors: a pattern of the messages that
+ * the browser may log, for example for answers with an error status.
+ */
+async function open(path, options, work) {
+    const { file = 'cpu.pb.gz', args, size = WIDE, scheme = 'light', errors = null } = options;
+    const server = await startServer(file, args);
+    const origin = `${new URL(server.url).origin}/`;
+    const context = await newContext({ viewport: size, colorScheme: scheme, reducedMotion: 'reduce' });
+    try {
+        await context.addInitScript(reportViolations);
+        const problems = [];
+        const requests = [];
+        context.on('request', (request) => {
+            requests.push(`${request.method()} ${request.url().replace(origin, '/')}`);
+            if (!request.url().startsWith(origin)) problems.push(`requested ${request.url().slice(0, 200)}`);
+        });
+        context.on('console', (message) => ['error', 'warning'].includes(message.type()) && !(errors && errors.test(message.text())) && problems.push(message.text()));
+        context.on('weberror', (error) => problems.push(String(error.error())));
+        const page = await context.newPage();
+        page.setDefaultTimeout(TIMEOUT);
+        page.on('dialog', (dialog) => {
+            problems.push(`showed a dialog: ${dialog.message()}`);
+            dialog.dismiss();
+        });
+        // The token of the address becomes a cookie.
+        await context.request.get(server.url);
+        await page.goto(origin + path);
+        await shows(page, new URL(page.url()).pathname.split('/').pop());
+        await work(page, requests);
+        assert.equal(await page.evaluate(() => window.pwned), undefined, 'a name was executed');
+        assert.deepEqual(problems, []);
+    } finally {
+        await context.close();
+        await server.end();
+    }
+}
+
+/** Waits until a view is shown. */
+const shows = (page, view) => until(page, (name) => document.documentElement.dataset.view === name && document.querySelector('.content').childElementCount, view);
+
+const search = (page) => page.getByLabel('Search', { exact: true });
+const rows = (page) => page.locator('.rows .c-name button');
+/** The names in the table, without the word for functions that the compiler inlined. */
+const names = async (page) => (await rows(page).allTextContents()).map((text) => text.replace(/ \(inline\)$/, ''));
+const button = (page, name) => page.getByRole('button', { name, exact: true });
+const alert = (page) => page.getByRole('alert').textContent();
+const parameters = (page) => Object.fromEntries(new URL(page.url()).searchParams);
+const fragment = (page) => Object.fromEntries(new URLSearchParams(new URL(page.url()).hash.slice(1)));
+
+/** Opens a menu and chooses an entry. */
+async function choose(page, menu, entry) {
+    await page.locator('.drop summary', { hasText: menu }).click();
+    await page.locator('.drop[open] li').getByText(entry, { exact: true }).click();
+    await settled(page);
+}
+
+/** Waits until the query has this value of a parameter; null: none. */
+const hasParameter = (page, name, value) => until(page, ([key, wanted]) => new URLSearchParams(location.search).get(key) === wanted, [name, value]);
+
+/** Changes the answers to the page's requests for views: change(the server's answer) returns the JSON. */
+function changeAnswers(page, change) {
+    return page.route('**/ui/**', async (route) => {
+        if (route.request().headers().accept !== 'application/json') return route.continue();
+        const answer = await (await route.fetch()).json();
+        return route.fulfill({ json: change(answer) });
+    });
+}
+
+test('the server leads to the flame graph, which is drawn from one request', () =>
+    open('', {}, async (page, requests) => {
+        assert.ok((await measureInk(page)).ink > 0.1);
+        assert.match(await page.locator('.about').textContent(), /^CPU time: .*cores busy/);
+        assert.match(await page.title(), /Flame graph$/);
+        const paths = requests.map((request) => request.split('?')[0]);
+        assert.equal(paths.filter((path) => path === 'GET /ui/flamegraph').length, 1);
+        assert.deepEqual(paths.filter((path) => !path.startsWith('GET /ui/')).sort(), ['GET /', 'GET /web/pprof.css', 'GET /web/pprof.js']);
+        assert.ok((await names(page)).includes(BUSY));
+    }));
+
+test('the View menu leads to each view, Back and Forward show it again, and no view is requested twice', () =>
+    open(`ui/flamegraph?f=${BUSY}`, {}, async (page, requests) => {
+        await answerCode(page);
+        for (const view of VIEWS.slice(1)) {
+            await choose(page, 'View', TITLES[view]);
+            await shows(page, view);
+            assert.equal(parameters(page).f, BUSY, view);
+            assert.equal(await page.locator('.drop summary small').first().textContent(), TITLES[view]);
+        }
+        for (const view of [...VIEWS].reverse().slice(1, 5)) {
+            await page.goBack();
+            await shows(page, view);
+        }
+        await page.goForward();
+        await shows(page, 'peek');
+        const asked = requests.filter((request) => request.includes('/ui/'));
+        assert.equal(new Set(asked).size, asked.length, asked.join('\n'));
+        assert.equal(asked.length, VIEWS.length);
+    }));
+
+test('the flame graph: search while typing, zoom, small picture, callers and callees', () =>
+    open('ui/flamegraph', {}, async (page, requests) => {
+        await search(page).fill('burncycles');
+        await until(page, () => /^1 function, /.test(document.querySelector('.notice').textContent));
+        assert.deepEqual(await names(page), [BUSY]);
+        await until(page, () => /[#&]s=burncycles/.test(location.hash));
+        await button(page, 'Reset').click();
+        await until(page, () => !/[#&]s=/.test(location.hash) && document.querySelector('input[type=search]').value === '');
+        assert.equal(await page.locator('.minimap').isVisible(), false);
+        await page.locator('.graph canvas').focus();
+        await page.keyboard.press('ArrowDown');
+        await page.keyboard.press('ArrowDown');
+        await page.keyboard.press('Enter');
+        await until(page, () => /[#&]z=\d/.test(location.hash));
+        assert.ok((await measureInk(page, '.minimap canvas').catch(() => ({ ink: 1 }))).ink > 0);
+        const picture = await page.locator('.minimap').boundingBox();
+        const mark = await page.locator('.minimap .mark').boundingBox();
+        assert.ok(mark.width < picture.width && mark.x >= picture.x && mark.x + mark.width <= picture.x + picture.width + 1);
+        await page.mouse.click(picture.x + 3, picture.y + picture.height - 3);
+        await until(page, () => !/[#&]z=/.test(location.hash));
+        await rows(page).filter({ hasText: BUSY }).click();
+        await page.getByRole('region', { name: 'Callers and callees' }).waitFor();
+        await until(page, () => /[#&]fn=main.burnCycles/.test(location.hash));
+        await page.reload();
+        await page.getByRole('region', { name: 'Callers and callees' }).waitFor();
+        assert.equal(await page.locator('.sandwich h2').textContent(), BUSY);
+        assert.equal(requests.filter((request) => request.includes('/ui/')).length, 2);
+    }));
+
+test('keys: 1, 2 and 3 for the graph, u for undo, / for the search, ? for the help', () =>
+    open('ui/top', {}, async (page) => {
+        await page.keyboard.press('2');
+        await shows(page, 'flamegraph');
+        assert.equal(fragment(page).up, '1');
+        await page.keyboard.press('1');
+        await until(page, () => !/up=1/.test(location.hash));
+        await page.keyboard.press('3');
+        await page.getByRole('region', { name: 'Callers and callees' }).waitFor();
+        await page.keyboard.press('1');
+        await page.locator('.graph canvas').waitFor();
+        await page.keyboard.press('/');
+        await page.keyboard.type('sort');
+        await page.keyboard.press('Enter');
+        await hasParameter(page, 'f', 'sort');
+        assert.equal(await search(page).inputValue(), '');
+        await page.keyboard.press('Escape');
+        await page.locator('#main').focus();
+        await page.keyboard.press('u');
+        await hasParameter(page, 'f', null);
+        await page.keyboard.press('?');
+        assert.match(await page.getByRole('dialog', { name: 'Keys' }).textContent(), /undo the last change of filters/);
+        await page.keyboard.press('Escape');
+        // A menu without a pointer.
+        await page.locator('.drop summary').first().focus();
+        await page.keyboard.press('Enter');
+        await page.locator('.drop[open] a').first().waitFor();
+        await page.keyboard.press('ArrowDown');
+        assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Flame graph');
+        await page.keyboard.press('Escape');
+        assert.equal(await page.locator('.drop[open]').count(), 0);
+        assert.equal(await page.evaluate(() => document.activeElement.tagName), 'SUMMARY');
+    }));
+
+test('Refine acts on the search, then on the chosen function; Undo and the chips take filters back', () =>
+    open('ui/top', {}, async (page) => {
+        const all = await rows(page).count();
+        await page.locator('.drop summary', { hasText: 'Refine' }).click();
+        assert.equal(await button(page, 'Ignore').isDisabled(), true);
+        await page.keyboard.press('Escape');
+        await search(page).fill('burnCycles');
+        await until(page, () => document.querySelectorAll('.rows .row').length === 1);
+        await choose(page, 'Refine', 'Ignore');
+        await hasParameter(page, 'i', 'burnCycles');
+        assert.equal(await search(page).inputValue(), '');
+        assert.ok(!(await names(page)).includes(BUSY));
+        await rows(page).filter({ hasText: 'sortNumbers' }).click();
+        await choose(page, 'Refine', 'Ignore');
+        await hasParameter(page, 'i', 'burnCycles|^main\\.sortNumbers$');
+        for (const [entry, name] of [['Hide', 'h'], ['Show', 's'], ['Show from', 'sf'], ['Focus', 'f']]) {
+            await search(page).fill('runtime');
+            await choose(page, 'Refine', entry);
+            await hasParameter(page, name, 'runtime');
+        }
+        assert.deepEqual(
+            (await page.getByRole('list', { name: 'Filters in use' }).getByRole('button').allTextContents()).map((text) => text.split(':')[0]),
+            ['focus', 'ignore', 'hide', 'show', 'show from'],
+        );
+        await button(page, 'Undo').click();
+        await hasParameter(page, 'f', null);
+        await page.getByRole('list', { name: 'Filters in use' }).getByText('hide').click();
+        await hasParameter(page, 'h', null);
+        await choose(page, 'Refine', 'Reset');
+        await until(page, () => location.search === '');
+        await until(page, (n) => document.querySelectorAll('.rows .row').length === n, all);
+        // The browser's history is a way back, too.
+        await page.goBack();
+        await hasParameter(page, 's', 'runtime');
+        await page.goBack();
+        await hasParameter(page, 'h', 'runtime');
+    }));
+
+test('the actions of a function: in the flame graph, and links to source, peek and disassembly', () =>
+    open('ui/flamegraph', {}, async (page) => {
+        await page.locator('.graph canvas').focus();
+        for (let i = 0; i < 40 && !(await page.locator('.detail').textContent()).startsWith(BUSY); i++) await page.keyboard.press('ArrowDown');
+        for (const name of ['Focus', 'Ignore', 'Hide', 'Show', 'Show from']) assert.ok(await page.locator('.detail').getByRole('button', { name, exact: true }).isVisible());
+        for (const [name, view] of [['Source', 'source'], ['Peek', 'peek'], ['Disasm', 'disasm']]) {
+            const link = await page.locator('.detail').getByRole('link', { name, exact: true }).getAttribute('href');
+            assert.equal(link, `${view}?${new URLSearchParams({ f: view === 'peek' ? BUSY_PATTERN.replace('$', '( |$)') : BUSY_PATTERN })}`);
+        }
+        await page.locator('.detail').getByRole('button', { name: 'Focus', exact: true }).click();
+        await hasParameter(page, 'f', BUSY_PATTERN);
+        assert.equal(await page.locator('.graph [role=status]').textContent().then((text) => text.startsWith('all, ')), true);
+        await choose(page, 'View', 'Peek');
+        await shows(page, 'peek');
+        await page.goto(new URL('peek?f=burnCycles', page.url()).href);
+        await shows(page, 'peek');
+        assert.match(await page.locator('.report').textContent(), /flat%.*\| main\.burnCycles/s);
+        await page.locator('.report').getByRole('link', { name: /startWork/ }).first().click();
+        await until(page, () => /startWork/.test(new URLSearchParams(location.search).get('f')));
+    }));
+
+test('Sample changes the type: in the flame graph without a request', () =>
+    open('ui/flamegraph', {}, async (page, requests) => {
+        const before = requests.length;
+        await choose(page, 'Sample', 'samples');
+        await hasParameter(page, 'si', 'samples');
+        await until(page, () => document.querySelector('.about').textContent.startsWith('CPU samples'));
+        assert.equal(requests.length, before);
+        await choose(page, 'View', 'Top');
+        await shows(page, 'top');
+        assert.equal(parameters(page).si, 'samples');
+        assert.doesNotMatch(await page.locator('.rows .c-flat').first().textContent(), /s$/);
+        await choose(page, 'Sample', 'cpu');
+        await until(page, () => /s$/.test(document.querySelector('.rows .c-flat').textContent));
+    }));
+
+test('configs: save, choose, delete', () =>
+    open(`ui/top?f=${BUSY}`, {}, async (page, requests) => {
+        await page.locator('.drop summary', { hasText: 'Config' }).click();
+        await page.getByLabel('Name of the config').fill('mine');
+        await button(page, 'Save as').click();
+        await until(page, () => !document.querySelector('.drop[open]'));
+        await choose(page, 'Config', 'Default');
+        await hasParameter(page, 'f', null);
+        await choose(page, 'Config', 'mine');
+        await hasParameter(page, 'f', BUSY);
+        await page.locator('.drop summary', { hasText: 'Config' }).click();
+        await button(page, 'Delete mine').click();
+        await until(page, () => !document.querySelector('.drop[open]'));
+        await page.locator('.drop summary', { hasText: 'Config' }).click();
+        await page.locator('.drop[open] a').first().waitFor();
+        assert.equal(await page.locator('.drop[open]').getByText('mine', { exact: true }).count(), 0);
+        assert.ok(requests.some((request) => request === `POST /ui/saveconfig?${new URLSearchParams({ f: BUSY, config: 'mine' })}`), requests.join());
+        assert.ok(requests.includes('DELETE /ui/deleteconfig?config=mine'));
+    }));
+
+test('Download has the profile and this view as a file', () =>
+    open('ui/top?f=main&si=cpu', {}, async (page) => {
+        await page.locator('.drop summary', { hasText: 'Download' }).click();
+        await page.locator('.drop[open] a').first().waitFor();
+        assert.deepEqual(await page.locator('.drop[open] a').evaluateAll((links) => links.map((link) => link.getAttribute('href'))), ['download', 'freeze?f=main&si=cpu']);
+    }));
+
+test('the table: sorted by each column, a chosen row has actions', () =>
+    open('ui/top', {}, async (page) => {
+        const all = await names(page);
+        await button(page, 'Function').click();
+        await settled(page);
+        const sorted = await names(page);
+        assert.deepEqual(sorted, [...sorted].sort());
+        assert.notDeepEqual(sorted, all);
+        await button(page, 'Cum').click();
+        await settled(page);
+        assert.notEqual((await names(page))[0], BUSY);
+        await button(page, 'Flat').click();
+        await settled(page);
+        assert.equal((await names(page))[0], BUSY);
+        await rows(page).first().click();
+        const line = page.getByRole('group', { name: 'Chosen function' });
+        assert.match(await line.textContent(), /^main\.burnCycles.*itself .*with all it calls /);
+        assert.equal(await rows(page).first().getAttribute('aria-current'), 'true');
+        await line.getByRole('link', { name: 'Callers and callees' }).click();
+        await page.getByRole('region', { name: 'Callers and callees' }).waitFor();
+        assert.equal(fragment(page).fn, BUSY);
+    }));
+
+test('the call graph: moved and enlarged by keys, wheel and pointer; a node chooses its function', () =>
+    open('ui/graph', {}, async (page) => {
+        const box = page.locator('.call-graph');
+        const seen = () => page.locator('.call-graph svg').getAttribute('viewBox');
+        const changed = async (act) => {
+            const before = await seen();
+            await act();
+            await until(page, (old) => document.querySelector('.call-graph svg').getAttribute('viewBox') !== old, before);
+        };
+        await box.focus();
+        await changed(() => page.keyboard.press('ArrowRight'));
+        await changed(() => page.keyboard.press('+'));
+        await changed(() => page.keyboard.press('0'));
+        const { x, y, width, height } = await box.boundingBox();
+        await page.mouse.move(x + width / 2, y + height / 2);
+        await changed(() => page.mouse.wheel(0, -100));
+        await changed(async () => {
+            await page.mouse.down();
+            await page.mouse.move(x + width / 2 + 50, y + height / 2 + 30, { steps: 4 });
+            await page.mouse.up();
+        });
+        const node = page.getByRole('button', { name: `${BUSY} ` });
+        await node.focus();
+        await page.keyboard.press('Enter');
+        assert.match(await page.getByRole('group', { name: 'Chosen function' }).textContent(), /^main\.burnCycles/);
+        await search(page).fill('burnCycles');
+        await until(page, () => document.querySelectorAll('.call-graph .lit').length === 1);
+        await choose(page, 'Refine', 'Focus');
+        await hasParameter(page, 'f', 'burnCycles');
+    }));
+
+// The browser reports that its parser blocks handlers and styles of the drawing.
+test('a hostile drawing: only known elements and attributes are copied', () =>
+    open('ui/top', { errors: /^policy: (script|style)-src-(attr|elem) inline$|Content Security Policy/ }, async (page) => {
+        const drawing = `<?xml version="1.0"?><?xml-stylesheet href="http://127.0.0.1:1/x.css"?>
+<svg width="10pt" height="10pt" viewBox="0 0 10 10" xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" onload="window.pwned=1" style="position:fixed">
+<script>window.pwned=1</script><style>* { display: none }</style><foreignObject><body xmlns="http://www.w3.org/1999/xhtml"><img src="http://127.0.0.1:1/a" onerror="window.pwned=1"/></body></foreignObject>
+<image href="http://127.0.0.1:1/b"/><use href="http://127.0.0.1:1/c#d"/><animate attributeName="href" values="javascript:window.pwned=1"/><set attributeName="onclick" to="window.pwned=1"/>
+<g id="view" class="node evil" onclick="window.pwned=1"><title>N1</title><a xlink:href="javascript:window.pwned=1" href="javascript:window.pwned=1" xlink:title="&lt;img src=x onerror=window.pwned=1&gt; (1s)">
+<polygon fill="url(http://127.0.0.1:1/e)" stroke="red" points="0,0 1,1" filter="url(#x)" mask="url(http://127.0.0.1:1/m)"/><text x="1" y="1" onmouseover="window.pwned=1">\u202eevil&lt;script&gt;</text></a></g>
+<g class="node"><title>N2</title><g id="a_node2"><a xlink:title="main.\u202eevil (2s)"><ellipse cx="1" cy="1" rx="2" ry="2" fill="#ff0000"/></a></g></g></svg>`;
+        await changeAnswers(page, (answer) => (answer.view === 'graph' ? { ...answer, data: { svg: drawing } } : answer));
+        await choose(page, 'View', 'Graph');
+        await shows(page, 'graph');
+        const copied = await page.locator('.call-graph').evaluate((box) => [...box.querySelectorAll('*')].map((node) => [node.localName, [...node.attributes].map(({ name, value }) => `${name}=${value}`).sort()]));
+        assert.deepEqual([...new Set(copied.map(([name]) => name))].sort(), ['ellipse', 'g', 'polygon', 'svg', 'text', 'title']);
+        const attributes = copied.flatMap(([, list]) => list).filter((text) => !text.startsWith('viewBox='));
+        assert.deepEqual(attributes.filter((text) => /url|href|^on|style|^id=|javascript|evil$|filter|mask/.test(text)), []);
+        assert.ok(attributes.includes('fill=#ff0000') && attributes.includes('stroke=red'), attributes.join('\n'));
+        assert.match(await page.locator('.call-graph').textContent(), /\\u202eevil<script>/);
+        await page.getByRole('button', { name: 'main.\\u202eevil (2s)' }).focus();
+        await page.keyboard.press('Enter');
+        assert.match(await page.getByRole('group', { name: 'Chosen function' }).textContent(), /^main\.\\u202eevil/);
+        for (const broken of ['', '<svg', '<html xmlns="http://www.w3.org/1999/xhtml"><script>window.pwned=1</script></html>', '<!DOCTYPE svg [<!ENTITY a "b">]><svg xmlns="http://www.w3.org/2000/svg"/>']) {
+            await page.unrouteAll();
+            await changeAnswers(page, (answer) => (answer.view === 'graph' ? { ...answer, data: { svg: broken } } : answer));
+            await page.goto(new URL('top', page.url()).href);
+            await choose(page, 'View', 'Graph');
+            await shows(page, 'graph');
+            assert.match(await page.locator('.content').textContent(), /^cannot draw this view: the graph /);
+        }
+    }));
+
+test('source: a line opens its machine code; a missing file can be pasted', () =>
+    open('ui/top?f=burnCycles', {}, async (page, requests) => {
+        await answerCode(page);
+        await choose(page, 'View', 'Source');
+        await shows(page, 'source');
+        assert.match(await page.locator('.note').textContent(), /binary was not found/);
+        const line = page.locator('.source button').first();
+        await line.click();
+        assert.equal(await line.getAttribute('aria-expanded'), 'true');
+        assert.ok((await page.locator('.instruction').count()) > 0);
+        await line.click();
+        assert.equal(await page.locator('.instruction:visible').count(), 0);
+        await page.locator('.source-file > summary').last().click();
+        const area = page.locator('.source-file').last().getByRole('textbox');
+        await area.fill('package main // pasted');
+        await page.locator('.source-file').last().getByRole('button', { name: 'Use this source' }).click();
+        await page.getByText('package main // pasted').first().waitFor();
+        const path = await page.locator('.source-file > summary').last().textContent();
+        assert.ok(requests.includes(`POST /ui/source?${new URLSearchParams({ f: 'burnCycles', paste: path })}`), requests.join('\n'));
+    }));
+
+test('disassembly: the names of functions are links', () =>
+    open('ui/top', {}, async (page) => {
+        await answerCode(page);
+        await rows(page).filter({ hasText: BUSY }).click();
+        await page.getByRole('link', { name: 'Disasm', exact: true }).click();
+        await shows(page, 'disasm');
+        assert.equal(parameters(page).f, BUSY_PATTERN);
+        assert.equal(await page.locator('.report').textContent(), DISASM);
+        assert.deepEqual(await page.locator('.report a').allTextContents(), [BUSY, 'runtime.mallocgc', 'runtime.gcStart']);
+        await page.locator('.report a', { hasText: 'gcStart' }).click();
+        await hasParameter(page, 'f', '^runtime\\.gcStart$');
+    }));
+
+test('tags: a value focuses on it or ignores it, a key can be hidden', () =>
+    open('ui/tags', { file: 'heap.pb.gz' }, async (page) => {
+        const first = page.locator('.tag-value').first();
+        const [key, value] = [await page.locator('.tag-key h2 bdi').first().textContent(), await first.locator('bdi').textContent()];
+        const pattern = `${key}=^${value.replace(/[()]/g, '\\$&')}$`;
+        await first.getByRole('link').first().click();
+        await hasParameter(page, 'tf', pattern);
+        await button(page, 'Undo').click();
+        await hasParameter(page, 'tf', null);
+        await first.getByRole('link', { name: `Ignore ${value}` }).click();
+        await hasParameter(page, 'ti', pattern);
+        await page.getByRole('link', { name: 'Hide this label' }).first().click();
+        await hasParameter(page, 'th', `^${key}$`);
+    }));
+
+test('an error keeps the view, the URL and the history; the next answer removes it', () =>
+    open('ui/top', { errors: /400 \(Bad Request\)|net::ERR/ }, async (page) => {
+        const all = await names(page);
+        await search(page).fill('a(');
+        await search(page).press('Enter');
+        await until(page, () => document.querySelector('[role=alert]').textContent !== '');
+        assert.match(await alert(page), /regexp/);
+        assert.equal(new URL(page.url()).search, '');
+        await search(page).fill('');
+        await until(page, (n) => document.querySelectorAll('.rows .row').length === n, all.length);
+        await choose(page, 'View', 'Tags');
+        await shows(page, 'tags');
+        assert.equal(await alert(page), '');
+        // The server has ended.
+        await page.route('**/ui/**', (route) => route.abort());
+        await choose(page, 'View', 'Graph');
+        await until(page, () => /does not answer/.test(document.querySelector('[role=alert]').textContent));
+        await shows(page, 'tags');
+        await page.goBack();
+        await shows(page, 'top');
+    }));
+
+test('messages of the report are shown', () =>
+    open('ui/top?f=nosuchfunction', {}, async (page) => {
+        assert.match(await alert(page), /Focus expression matched no samples/);
+        await page.getByRole('list', { name: 'Filters in use' }).getByRole('button').click();
+        await hasParameter(page, 'f', null);
+        assert.equal(await alert(page), '');
+    }));
+
+test('a new navigation ends the request before it, and shows that it works', () =>
+    open('ui/top', {}, async (page) => {
+        let release;
+        const held = new Promise((resolve) => (release = resolve));
+        await page.route('**/ui/tags*', async (route) => (await held, route.continue().catch(() => {})));
+        await choose(page, 'View', 'Tags');
+        await page.getByText('Working…').waitFor();
+        await choose(page, 'View', 'Flame graph');
+        await shows(page, 'flamegraph');
+        release();
+        await settled(page);
+        assert.equal(await page.locator('.busy').textContent(), '');
+        assert.equal(await page.evaluate(() => document.documentElement.dataset.view), 'flamegraph');
+        assert.equal(await alert(page), '');
+    }));
+
+test('hostile names in every view', () =>
+    open('ui/flamegraph', { file: 'hostile/names/names.pb.gz' }, async (page) => {
+        const evil = '<img src=x onerror=window.pwned=1>\u202e';
+        await changeAnswers(page, (answer) => ({
+            ...answer,
+            title: evil,
+            heading: [evil],
+            sources: [evil, evil],
+            errors: [evil],
+            configs: [{ name: evil, query: 'f=x', current: false, saved: true }],
+            data: { peek: { text: `| ${evil}\n` }, tags: { keys: [{ key: evil, total: evil, values: [{ value: evil, text: evil, share: 9 }] }] } }[answer.view] || answer.data,
+        }));
+        for (const title of ['Top', 'Peek', 'Graph', 'Tags', 'Flame graph']) {
+            await choose(page, 'View', title);
+            await settled(page);
+            assert.match(await alert(page), title === 'Flame graph' ? /^$/ : /^<img src=x .*\\u202e$/);
+            assert.equal(await page.locator('main img, main script, header img').count(), 0);
+            assert.ok(!(await page.locator('body').innerText()).includes('\u202e'));
+        }
+        await page.locator('.drop summary', { hasText: 'Config' }).click();
+        await page.locator('.drop summary', { hasText: 'Sample' }).click();
+        await settled(page);
+        assert.equal(await page.locator('header img').count(), 0);
+    }));
+
+/** axe-core's findings, as text. */
+async function axe(page) {
+    if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axeSource());
+    const { violations, passes } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'], preload: false }));
+    assert.ok(passes.length > 0, 'axe checked nothing');
+    return violations.map((rule) => `${rule.id}: ${rule.help}: ${rule.nodes.map((node) => node.target.join(' ')).join(', ')}`);
+}
+
+for (const [name, options] of [['wide', {}], ['narrow', { size: NARROW }], ['dark', { scheme: 'dark' }]])
+    test(`every view, ${name}: nothing exceeds the window, and axe-core finds nothing`, () =>
+        open(`ui/flamegraph?f=${BUSY}`, options, async (page) => {
+            await answerCode(page);
+            for (const view of VIEWS) {
+                await choose(page, 'View', TITLES[view]);
+                await shows(page, view);
+                const first = { top: '.rows button', graph: '.node[role]', source: '.source button' }[view];
+                if (first) await page.locator(first).first().focus();
+                if (first) await page.keyboard.press('Enter');
+                await settled(page);
+                assert.deepEqual(await page.evaluate(exceeding), [], view);
+                assert.deepEqual(await axe(page), [], view);
+            }
+            for (const menu of ['View', 'Refine', 'Config', 'Download']) {
+                await page.keyboard.press('Escape');
+                await page.locator('.drop summary', { hasText: menu }).click();
+                await page.locator('.drop[open] li').first().waitFor();
+                assert.deepEqual(await axe(page), [], menu);
+                const list = await page.locator('.drop[open] ul').boundingBox();
+                assert.ok(list.x >= 0 && list.x + list.width <= (options.size || WIDE).width, menu);
+            }
+            await page.keyboard.press('Escape');
+            await page.locator('#main').focus();
+            await page.keyboard.press('?');
+            await page.getByRole('dialog').waitFor();
+            assert.deepEqual(await axe(page), [], 'help');
+        }));
+
+test('Dark and Light change the theme, and the call graph with it', () =>
+    open('ui/graph', {}, async (page) => {
+        await page.getByRole('button', { name: 'Change to dark' }).click();
+        await until(page, () => document.documentElement.dataset.theme === 'dark');
+        assert.notEqual(await page.locator('.call-graph svg').evaluate((svg) => getComputedStyle(svg).filter), 'none');
+    }));
