@@ -49,6 +49,14 @@ export function parameterOf({ query }, name) {
     return new URLSearchParams(query).get(name) || '';
 }
 
+/** The number of the selected sample type. The flame graph's answer may be that of another type, because it has all types. */
+export function selectedType(address, { types, type }) {
+    const si = parameterOf(address, 'si');
+    const named = types.findIndex((candidate) => candidate.type === si);
+    if (named >= 0) return named;
+    return /^\d+$/.test(si) && types[Number(si)] ? Number(si) : type;
+}
+
 export const noFilters = () => Object.fromEntries(Object.keys(FILTERS).map((name) => [name, '']));
 
 /** The parameters that an Undo restores: all but the sample type. */

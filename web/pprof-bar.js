@@ -4,7 +4,7 @@ import { element, untrusted } from './text.js';
 import { makeSearch } from './controls.js';
 import { titleOf } from './kinds.js';
 import { patternOfName } from './search.js';
-import { addedPattern, noFilters, parameterOf } from './pprof-address.js';
+import { addedPattern, noFilters, selectedType } from './pprof-address.js';
 import { REFINEMENTS } from './pprof-actions.js';
 import { configEntries } from './pprof-configs.js';
 import { makeMenu } from './pprof-menu.js';
@@ -52,21 +52,13 @@ export function makeBar(page, { theme, help }) {
     }
 
     function sampleEntries() {
-        const { types, type } = page.answer();
+        const { types } = page.answer();
         return types.map(({ type: name }, i) => {
             // A name that occurs twice means the first type.
             const si = types.findIndex((other) => other.type === name) === i ? name : String(i);
-            const isCurrent = i === selectedType(types, type);
+            const isCurrent = i === selectedType(page.address(), page.answer());
             return page.link({ si }, { current: isCurrent, title: titleOf({ kind: '' }, name)[1] }, untrusted(name));
         });
-    }
-
-    /** The flame graph has all types: its answer is that of another one after a change. */
-    function selectedType(types, type) {
-        const si = parameterOf(page.address(), 'si');
-        const named = types.findIndex((candidate) => candidate.type === si);
-        if (named >= 0) return named;
-        return /^\d+$/.test(si) && types[Number(si)] ? Number(si) : type;
     }
 
     function refineEntries() {
@@ -97,10 +89,10 @@ export function makeBar(page, { theme, help }) {
 
     function update(place) {
         if (search.field.value !== place.s) search.field.value = place.s;
-        const { types, type } = page.answer();
+        const type = page.answer().types[selectedType(page.address(), page.answer())];
         const row = PPROF_VIEWS.find(({ name }) => name === page.address().view);
         view.say('View ', element('small', {}, row.title));
-        sample.say('Sample ', untrusted(types[selectedType(types, type)]?.type || '', 'small'));
+        sample.say('Sample ', untrusted(type ? type.type : '', 'small'));
         undo.disabled = !page.canUndo();
     }
 

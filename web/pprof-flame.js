@@ -3,6 +3,7 @@
 import { profileOf } from './data.js';
 import { placeNumber } from './location.js';
 import { makeMinimap } from './minimap.js';
+import { selectedType } from './pprof-address.js';
 import { makeProfileView } from './profile.js';
 
 /** The kind of a profile, as far as its sample types show it: titleOf() and the number of busy cores need it. */
@@ -41,16 +42,14 @@ export function makeFlameView(answer, page) {
     });
 
     function update(place) {
-        view.update({ ...place, f: '', i: '', fn: numberOf(place.fn), t: page.sampleType() });
+        view.update({ ...place, f: '', i: '', fn: numberOf(place.fn), t: String(selectedType(page.address(), answer)) });
         drawMinimap();
     }
 
     const chosen = () => (view.selected() >= 0 ? profile.nameOf(view.selected()) : '');
 
     function drawMinimap() {
-        const named = profile.types.findIndex(({ type }) => type === page.sampleType());
-        const type = named >= 0 ? named : placeNumber(page.sampleType(), profile.types.length);
-        minimap.update(placeNumber(page.place().z, profile.tree.n), type >= 0 ? type : profile.type, page.palette());
+        minimap.update(placeNumber(page.place().z, profile.tree.n), selectedType(page.address(), answer), page.palette());
     }
 
     function repaint() {

@@ -1,10 +1,16 @@
 // The top of a view: title, facts, the filters in use, and the line of errors.
 
 import { count, element, untrusted, visible } from './text.js';
-import { FILTERS, parameterOf } from './pprof-address.js';
+import { FILTERS, parameterOf, selectedType } from './pprof-address.js';
 
-/** The flame graph states its own type, because it changes the type without a request; and it shows all samples. */
-const STATED_BY_FLAME_GRAPH = /^(Type:|Showing nodes|Dropped )/;
+/** The flame graph states its own type and total, because it changes the type without a request. */
+const STATED_BY_FLAME_GRAPH = /^(Type:|Duration:|Showing nodes|Dropped )/;
+
+/** The title of an answer, with the selected type in place of the answer's. */
+export function titleOfAnswer({ title, types, type }, selected) {
+    const [old, now] = [types[type], types[selected]];
+    return old && now && title.endsWith(` ${old.type}`) ? title.slice(0, title.length - old.type.length) + now.type : title;
+}
 
 function filesOf({ sources, bases }) {
     if (sources.length + bases.length < 2) return null;
@@ -47,7 +53,7 @@ export function makeHeading(page) {
     const node = element('header', { class: 'head' }, title, facts, rest, problem);
 
     function show(answer) {
-        title.replaceChildren(untrusted(answer.title));
+        title.replaceChildren(untrusted(titleOfAnswer(answer, selectedType(page.address(), answer))));
         const lines = answer.view === 'flamegraph' ? answer.heading.filter((line) => !STATED_BY_FLAME_GRAPH.test(line)) : answer.heading;
         facts.replaceChildren(
             ...(answer.isDifference ? [element('span', { class: 'warn' }, 'a difference')] : []),

@@ -4,7 +4,7 @@ import { element, visible } from './text.js';
 import { percentage } from './units.js';
 import { colourOf, packageOf } from './colours.js';
 import { findFunctions } from './search.js';
-import { COLUMNS, makeTop, nameParts } from './top.js';
+import { COLUMNS, makeTop, nameParts, paperTable } from './top.js';
 import { functionLine } from './pprof-actions.js';
 import { parameterOf } from './pprof-address.js';
 
@@ -16,11 +16,13 @@ function topColumns(rows) {
     );
 }
 
-export function makeTopView({ data }, page) {
+export function makeTopView({ data, title }, page) {
     const { rows, total, unit } = data;
+    const columns = topColumns(rows);
+    const sortedBy = parameterOf(page.address(), 'sort') === 'cum' ? 'cum' : 'flat';
     const figures = { flat: Float64Array.from(rows, (row) => row.flat), cum: Float64Array.from(rows, (row) => row.cum) };
     const nameOf = (fn) => rows[fn].name;
-    const table = makeTop(choose, topColumns(rows), parameterOf(page.address(), 'sort') === 'cum' ? 'cum' : 'flat', 'top');
+    const table = makeTop(choose, columns, sortedBy, 'top');
     const detail = element('div', { class: 'chosen-line' }, element('p', { class: 'quiet' }, 'Choose a function to filter by it, or to see its source.'));
     const notice = element('p', { class: 'notice', role: 'status' });
     const node = element('section', { class: 'functions', 'aria-label': 'Top' }, notice, detail, table.node);
@@ -57,6 +59,7 @@ export function makeTopView({ data }, page) {
     }
 
     const repaint = () => state.search !== null && table.show(content());
-    return { node, update, repaint, chosen: () => (state.chosen < 0 ? '' : nameOf(state.chosen)) };
+    const paper = () => paperTable(figures, { nameOf }, unit, total, visible(title), columns, sortedBy);
+    return { node, update, repaint, paper, chosen: () => (state.chosen < 0 ? '' : nameOf(state.chosen)) };
 }
 

@@ -4,7 +4,8 @@
 //   title   the entry of the View menu
 //   of      whether the view shows the functions that the parameter f matches
 //   make    (answer, page): returns {node, update(place), repaint()}, and optionally chosen(), the name of the chosen
-//           function or '', and sandwich(), which shows its callers and callees. answer: the server's JSON
+//           function or ''; sandwich(), which shows its callers and callees; paper(), a table for printing. answer: the
+//           server's JSON
 //
 // page has these functions:
 //

@@ -4,10 +4,10 @@ import { element, visible } from './text.js';
 import { makeTheme } from './theme.js';
 import { makeHelp } from './keys.js';
 import { forgetPlace, linkTo, onPlace, readPlace, writePlace } from './location.js';
-import { changedAddress, parameterOf, readAddress, undoable, urlOf } from './pprof-address.js';
+import { changedAddress, parameterOf, readAddress, selectedType, undoable, urlOf } from './pprof-address.js';
 import { isEnded, makeAnswers } from './pprof-answers.js';
 import { makeBar } from './pprof-bar.js';
-import { makeHeading } from './pprof-heading.js';
+import { makeHeading, titleOfAnswer } from './pprof-heading.js';
 import { functionActions } from './pprof-actions.js';
 import { PPROF_VIEWS } from './pprof-views.js';
 
@@ -23,7 +23,7 @@ const answers = makeAnswers();
 const shown = { address: null, place: null, answer: null, view: null, pasted: '' };
 /** The queries to which Undo returns, the last one first. */
 const before = [];
-const theme = makeTheme(() => shown.view && shown.view.repaint());
+const theme = makeTheme(repaint);
 const page = {
     address: () => shown.address,
     place: () => shown.place,
@@ -47,6 +47,7 @@ const heading = makeHeading(page);
 const busy = element('p', { class: 'busy', role: 'status' });
 const content = element('div', { class: 'content' });
 const main = element('main', { id: 'main', tabindex: '-1' }, heading.node, content);
+const paper = element('section', { class: 'papers', 'aria-hidden': 'true' });
 const help = makeHelp(
     () => page.searchField,
     [
@@ -55,11 +56,19 @@ const help = makeHelp(
         ['1', 'flame graph, root at the top (stacks have no times here, so that it stands for the time order of speedscope)', { 1: () => turn('') }],
         ['2', 'flame graph, root at the bottom; both have the heaviest calls at the left', { 2: () => turn('1') }],
         ['3', 'callers and callees of the chosen function', { 3: sandwich }],
+        ['+  −  0', 'size of the call graph; arrow keys move it'],
         ['Esc', 'close a menu; leave the search field'],
     ],
 );
 const bar = makeBar(page, { theme: theme.node, help: element('button', { type: 'button', on: { click: help.open } }, 'Keys') });
 page.searchField = bar.search.field;
+
+/** The colours have changed, or the page is about to be printed. Paper has a table in place of the one that scrolls. */
+function repaint() {
+    if (!shown.view) return;
+    shown.view.repaint();
+    paper.replaceChildren(...(theme.onPaper() && shown.view.paper ? [shown.view.paper()] : []));
+}
 
 /** Changes the fragment. With `step`, adds it to the browser's history. */
 function go(changes, step) {
@@ -120,7 +129,8 @@ async function open(address, place, isNew) {
         const answer = await ask(address);
         if (isNew) {
             forgetPlace();
-            history.pushState(null, '', urlOf(address) + fragmentOf(place));
+            const to = new URL(urlOf(address) + fragmentOf(place), location.href).href;
+            if (to !== location.href) history.pushState(null, '', to);
         }
         show(address, place, answer);
     } catch (e) {
@@ -141,7 +151,7 @@ function show(address, place, answer) {
     }
     heading.show(answer);
     bar.refresh();
-    document.title = `${visible(answer.title).slice(0, 100)} · ${rowOf(address).title}`;
+    document.title = `${visible(titleOfAnswer(answer, selectedType(address, answer))).slice(0, 100)} · ${rowOf(address).title}`;
     document.documentElement.dataset.view = address.view;
     update();
     performance.mark('profgrab:drawn');
@@ -215,8 +225,10 @@ onPlace((place) => {
 });
 
 theme.apply();
-document.body.prepend(bar.node, busy, main);
-const first = JSON.parse(document.getElementById('view').textContent);
+document.body.prepend(bar.node, busy, main, paper);
+const data = document.getElementById('view');
+const first = JSON.parse(data.textContent);
+data.remove();
 const start = readAddress();
 answers.remember(urlOfAnswer(start), first);
 show(start, readPlace(), first);

@@ -151,7 +151,7 @@ export function makeTop(open, columns = COLUMNS, sortedBy = 'flat', cssClass = c
 /** The first functions as a plain table, for paper. */
 export function paperTable(figures, profile, unit, whole, title, columns = COLUMNS, sortedBy = 'flat') {
     const list = ordered(figures, profile.nameOf, { key: sortedBy, down: true }, null);
-    const cells = (fn) => columns.filter(({ valueKey }) => valueKey).map(({ valueKey, text }) => text(figures[valueKey][fn], unit, whole));
+    const cells = (fn) => columns.filter(({ valueKey }) => valueKey).map(({ valueKey, text }) => text(figures[valueKey][fn], unit, whole, fn));
     return element(
         'table',
         { class: 'paper' },

@@ -1,0 +1,43 @@
+// The addresses of the page of `pprof -http`.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { addedPattern, changedAddress, parameterOf, readAddress, selectedType, undoable, urlOf } from '../../web/pprof-address.js';
+import { patternOfName } from '../../web/search.js';
+
+const at = (url) => readAddress(new URL(url, 'http://x/ui/'));
+
+test('an address keeps all parameters but the changed ones', () => {
+    const address = at('top?f=a%2Bb&n=20&unknown=1');
+    assert.equal(urlOf(address), 'top?f=a%2Bb&n=20&unknown=1');
+    assert.equal(urlOf(changedAddress(address, { view: 'tags', f: '', i: 'x y' })), 'tags?n=20&unknown=1&i=x+y');
+    assert.equal(urlOf(changedAddress(at('top?f=a'), { f: '' })), 'top');
+    assert.equal(parameterOf(address, 'f'), 'a+b');
+    assert.equal(parameterOf(address, 'h'), '');
+});
+
+test('a second pattern is added to ignore and hide, and replaces the others', () => {
+    const address = at('top?f=a&i=b&h=c');
+    assert.deepEqual(addedPattern(address, 'f', 'x'), { f: 'x' });
+    assert.deepEqual(addedPattern(address, 'i', 'x'), { i: 'b|x' });
+    assert.deepEqual(addedPattern(address, 'h', 'c'), { h: 'c' });
+    assert.deepEqual(addedPattern(address, 's', 'x'), { s: 'x' });
+});
+
+test('the pattern of a name matches the rows of peek', () => {
+    const pattern = parameterOf(changedAddress(at('top'), { view: 'peek', f: patternOfName('main.(*T).f$1') }), 'f');
+    assert.ok(new RegExp(pattern).test('main.(*T).f$1 /src/a.go:12'));
+    assert.ok(new RegExp(pattern).test('main.(*T).f$1'));
+    assert.ok(!new RegExp(pattern).test('main.(*T).f$12 /src/a.go:12'));
+    assert.equal(parameterOf(changedAddress(at('top?f=^a$|b$|c'), { view: 'peek' }), 'f'), '^a( |$)|b( |$)|c');
+    assert.equal(parameterOf(changedAddress(at('top?f=^a$'), { view: 'tags' }), 'f'), '^a$');
+});
+
+test('Undo restores all parameters but the sample type', () => {
+    assert.equal(undoable(at('top?f=a&si=cpu&n=3')), 'f=a&n=3');
+});
+
+test('the sample type is a name or a number', () => {
+    const answer = { types: [{ type: 'samples' }, { type: 'cpu' }], type: 1 };
+    for (const [query, type] of [['', 1], ['?si=samples', 0], ['?si=0', 0], ['?si=7', 1], ['?si=none', 1]]) assert.equal(selectedType(at(`top${query}`), answer), type, query);
+});
