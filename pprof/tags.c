@@ -4,6 +4,7 @@
  * The value of a numeric label is its formatted text. Keys and values are compared as strings, and sorted for
  * output.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "pprof/formats.h"
@@ -16,6 +17,8 @@
 struct label_weight {
     uint32_t key, value; /* indices of strings */
     int64_t sum;
+    bool is_number;
+    int64_t least, most; /* the numbers that have this text */
 };
 
 struct label_weights {
@@ -36,8 +39,9 @@ static bool is_wanted(const void *ctx, uint32_t index)
     return item->key == w->key && item->value == w->value;
 }
 
-static int add_weight(struct label_weights *weights, uint32_t key, uint32_t value, int64_t weight,
-                      struct err *err)
+/* *ret: the index of the label's weight. */
+static int find_weight(struct label_weights *weights, uint32_t key, uint32_t value, uint32_t *ret,
+                       struct err *err)
 {
     uint64_t hash = hash_index_mix(hash_index_mix(hash_index_seed(&weights->by_string), key), value);
     uint32_t at =
@@ -50,8 +54,15 @@ static int add_weight(struct label_weights *weights, uint32_t key, uint32_t valu
         at = (uint32_t)weights->n++;
         weights->items[at] = (struct label_weight){.key = key, .value = value};
     }
-    weights->items[at].sum = measure_sum(weights->items[at].sum, weight);
+    *ret = at;
     return 0;
+}
+
+static void add_number(struct label_weight *item, int64_t number)
+{
+    item->least = item->is_number && item->least < number ? item->least : number;
+    item->most = item->is_number && item->most > number ? item->most : number;
+    item->is_number = true;
 }
 
 static int add_label(struct report *report, struct label_weights *weights, const struct profile_label *l,
@@ -64,7 +75,13 @@ static int add_label(struct report *report, struct label_weights *weights, const
         if (profile_intern(report->profile, text, strlen(text), &value, report->err) < 0)
             return -1;
     }
-    return add_weight(weights, l->key, value, weight, report->err);
+    uint32_t at;
+    if (find_weight(weights, l->key, value, &at, report->err) < 0)
+        return -1;
+    weights->items[at].sum = measure_sum(weights->items[at].sum, weight);
+    if (l->is_number)
+        add_number(&weights->items[at], l->num);
+    return 0;
 }
 
 static int add_samples(struct report *report, struct label_weights *weights)
@@ -85,6 +102,7 @@ static int add_samples(struct report *report, struct label_weights *weights)
 struct ranked {
     struct str key, value;
     int64_t sum;
+    const struct label_weight *item;
 };
 
 static int compare_ranked(const void *left, const void *right)
@@ -180,8 +198,22 @@ static void add_json_sum(struct report *report, const char *key, int64_t sum)
     out_json(report->out, str_of(text));
 }
 
-/* {"key":"thread","total":"1.2s","values":[{"value":"main","text":"1s","share":0.8333}]}. Returns the number
- * of values. */
+/* Adds the range of tagfocus that has exactly the numbers of a value, as in "4096bytes". */
+static void add_json_range(struct report *report, const struct label_weight *item)
+{
+    struct str unit = label_unit(report, item->key);
+    for (size_t i = 0; i < unit.n; i++)
+        if (!((unit.p[i] >= 'a' && unit.p[i] <= 'z') || (unit.p[i] >= 'A' && unit.p[i] <= 'Z')))
+            unit.n = 0; /* no unit of a range */
+    int n = unit.n < 40 ? (int)unit.n : 0;
+    out_format(report->out, ",\"range\":\"%" PRId64 "%.*s", item->least, n, unit.p);
+    if (item->most != item->least)
+        out_format(report->out, ":%" PRId64 "%.*s", item->most, n, unit.p);
+    out_text(report->out, "\"");
+}
+
+/* {"key":"thread","total":"1.2s","values":[{"value":"main","text":"1s","share":0.8333}]}; a number's value
+ * has a `range` too. Returns the number of values. */
 static size_t write_json_key(struct report *report, const struct ranked *ranks, size_t n)
 {
     size_t same = 0;
@@ -197,7 +229,10 @@ static size_t write_json_key(struct report *report, const struct ranked *ranks, 
         out_text(report->out, i > 0 ? ",{\"value\":" : "{\"value\":");
         out_json(report->out, ranks[i].value);
         add_json_sum(report, "text", ranks[i].sum);
-        out_format(report->out, ",\"share\":%.6f}", share);
+        out_format(report->out, ",\"share\":%.6f", share);
+        if (ranks[i].item->is_number)
+            add_json_range(report, ranks[i].item);
+        out_text(report->out, "}");
     }
     out_text(report->out, "]}");
     return same;
@@ -225,9 +260,9 @@ static int write_labels(struct report *report, write_ranks_fn *write)
     if (rc == 0 && !ranks)
         rc = err_nomem(report->err);
     for (size_t i = 0; rc == 0 && i < weights.n; i++)
-        ranks[i] =
-            (struct ranked){profile_str(report->profile, weights.items[i].key),
-                            profile_str(report->profile, weights.items[i].value), weights.items[i].sum};
+        ranks[i] = (struct ranked){profile_str(report->profile, weights.items[i].key),
+                                   profile_str(report->profile, weights.items[i].value), weights.items[i].sum,
+                                   &weights.items[i]};
     if (rc == 0) {
         qsort(ranks, weights.n, sizeof *ranks, compare_ranked);
         rc = write(report, ranks, weights.n);

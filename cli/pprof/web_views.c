@@ -296,7 +296,9 @@ static int write_page(const struct buf *json, int body_fd, struct err *err)
     size_t before = mark ? (size_t)(mark - template.p) : template.n;
     struct buf page = BUF_INIT(2 * VIEW_BYTES);
     buf_add(&page, template.p, before);
+    buf_adds(&page, "<script type=\"application/json\" id=\"view\">");
     page_add_json(&page, (struct str){buf_str(json), json->len});
+    buf_adds(&page, "</script>");
     if (mark)
         buf_add(&page, mark + strlen("<!--data-->"), template.n - before - strlen("<!--data-->"));
     int rc = buf_check(&page, "the page", err);
