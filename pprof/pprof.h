@@ -62,6 +62,9 @@ struct report_settings {
     bool call_tree, relative_percentages, compact_labels, mean, normalize, cum;
     const char *unit; /* a unit such as "ms", or "minimum" (the default) */
     const char *source_path, *trim_path;
+    const char
+        *pasted_path; /* the file whose text is pasted_text, for the reports of machine code; NULL: none */
+    struct str pasted_text;
     const char *sample_index;
     double divide_by;
 

@@ -26,7 +26,8 @@ struct file {
 struct source_code {
     struct profile *profile;
     char *search_path, *trim_path;
-    bool has_source_path; /* the user gave -source_path */
+    bool has_source_path;         /* the user gave -source_path */
+    char *go_source, *go_modules; /* of source_code_search_go; NULL: not searched, or not on this machine */
     struct file **files;
     size_t n, cap;
     size_t bytes;     /* of all cached files */
@@ -101,6 +102,8 @@ void source_code_free(struct source_code *s)
     free(s->places);
     free(s->search_path);
     free(s->trim_path);
+    free(s->go_source);
+    free(s->go_modules);
     free(s);
 }
 
@@ -226,6 +229,94 @@ static int search_file(struct source_code *s, struct str path, int *ret, bool *r
     return 0;
 }
 
+/* ---- the sources of Go --------------------------------------------------------------------------------- */
+
+/* Returns the directory with Go's standard library, a new string, or NULL. */
+static char *find_go_source(void)
+{
+    const char *root = getenv("GOROOT");
+    char *program = root && *root ? NULL : proc_find_program("go"), real[PATH_MAX] = "/usr/local/go/bin/go",
+         *source = NULL;
+    if (program && !realpath(program, real))
+        real[0] = '\0';
+    free(program);
+    /* ROOT/bin/go */
+    struct str parent = parent_of(parent_of(str_of(real)));
+    if (root && *root)
+        return asprintf(&source, "%s/src", root) < 0 ? NULL : source;
+    return asprintf(&source, "%.*s/src", (int)parent.n, parent.p) < 0 ? NULL : source;
+}
+
+/* Returns the directory of downloaded modules, a new string, or NULL. */
+static char *find_go_modules(void)
+{
+    const char *cache = getenv("GOMODCACHE"), *path = getenv("GOPATH");
+    char *modules = NULL;
+    if (cache && *cache)
+        return strdup(cache);
+    if (path && *path)
+        return asprintf(&modules, "%.*s/pkg/mod", (int)strcspn(path, ":"), path) < 0 ? NULL : modules;
+    return file_expand_home("~/go/pkg/mod");
+}
+
+int source_code_search_go(struct source_code *s, struct err *err)
+{
+    s->go_source = find_go_source();
+    s->go_modules = find_go_modules();
+    return s->go_source ? 0 : err_nomem(err);
+}
+
+/* Returns the part of a module's file after the directory of modules; empty: it is none. */
+static struct str path_in_modules(struct str path)
+{
+    static const char modules[] = "/pkg/mod/";
+    const char *found = memmem(path.p, path.n, modules, strlen(modules));
+    if (found)
+        return (struct str){found + strlen(modules), path.n - (size_t)(found + strlen(modules) - path.p)};
+    /* with -trimpath: example.com/module@v1.2.3/file.go */
+    return path.n && *path.p != '/' && memchr(path.p, '@', path.n) ? path : (struct str){path.p, 0};
+}
+
+/* Returns the part of a file of the standard library after its directory: below a directory `src` in one
+ * whose name begins with `go` or is a downloaded toolchain; empty: it is none. */
+static struct str path_in_go_source(struct str path)
+{
+    static const char src[] = "/src/";
+    const char *found = memmem(path.p, path.n, src, strlen(src));
+    if (found) {
+        struct str above = path_base((struct str){path.p, (size_t)(found - path.p)});
+        bool is_go = str_begins(above, "go") || str_begins(above, "toolchain@");
+        const char *rest = found + strlen(src);
+        return (struct str){rest, is_go ? path.n - (size_t)(rest - path.p) : 0};
+    }
+    /* with -trimpath: net/http/server.go; the first part of a module's path has a dot */
+    const char *slash = memchr(path.p, '/', path.n);
+    bool is_module = !slash || slash == path.p || memchr(path.p, '.', (size_t)(slash - path.p));
+    return (struct str){path.p, is_module ? 0 : path.n};
+}
+
+/* Opens the file below a directory. Leaves *ret at -1 if there is none. */
+static int open_below(struct source_code *s, const char *dir, struct str path, int *ret, struct err *err)
+{
+    struct str at;
+    if (*ret >= 0 || !dir || path.n == 0)
+        return 0;
+    if (join_path(s, str_of(dir), path, &at, err) < 0)
+        return -1;
+    if (is_below_directory(at.p, dir))
+        *ret = open_source_file(s, at);
+    return 0;
+}
+
+static int search_go(struct source_code *s, struct str path, int *ret, struct err *err)
+{
+    return open_below(s, s->go_modules, path_in_modules(path), ret, err) < 0
+               ? -1
+               : open_below(s, s->go_source, path_in_go_source(path), ret, err);
+}
+
+/* ---- the file ------------------------------------------------------------------------------------------ */
+
 /* Writes upstream's message, or our own for a refusal, which upstream does not have. */
 static int set_message(const struct source_code *s, struct str path, int why, char **ret_message,
                        struct err *err)
@@ -261,6 +352,8 @@ static int open_source(struct source_code *s, struct str name, int *ret, char **
             return -1;
         why = refused ? EPERM : ENOENT;
     }
+    if (search_go(s, name, ret, err) < 0)
+        return -1;
     return *ret >= 0 ? 0 : set_message(s, path, why, ret_message, err);
 }
 
@@ -278,7 +371,8 @@ static void read_text(int fd, struct buf *to)
     }
 }
 
-static int load_file(struct source_code *s, struct file *f, struct err *err)
+/* Reads the file into f->text. */
+static int read_file(struct source_code *s, struct file *f, struct err *err)
 {
     int fd = -1;
     if (open_source(s, profile_str(s->profile, f->path_id), &fd, &f->message, err) < 0)
@@ -287,9 +381,7 @@ static int load_file(struct source_code *s, struct file *f, struct err *err)
         return 0;
     read_text(fd, &f->text);
     fd_close(&fd);
-    if (buf_check(&f->text, "a source file", err) < 0)
-        return -1;
-    return source_code_split((struct str){buf_str(&f->text), f->text.len}, &f->lines, err);
+    return 0;
 }
 
 /* Makes room for the entries of all paths up to this one. */
@@ -304,7 +396,8 @@ static int make_places(struct source_code *s, uint32_t path_id, struct err *err)
     return 0;
 }
 
-static int add_file(struct source_code *s, uint32_t path_id, struct err *err)
+/* Adds the file of a path; `text` replaces what the file has, unless it is NULL. */
+static int add_file(struct source_code *s, uint32_t path_id, const struct str *text, struct err *err)
 {
     if (s->bytes > CACHE_MAX)
         clear_cache(s);
@@ -315,7 +408,10 @@ static int add_file(struct source_code *s, uint32_t path_id, struct err *err)
         return err_nomem(err);
     f->path_id = path_id;
     buf_init(&f->text, SOURCE_MAX);
-    if (load_file(s, f, err) < 0) {
+    if (text)
+        buf_add(&f->text, text->p, text->n);
+    if ((!text && read_file(s, f, err) < 0) || buf_check(&f->text, "a source file", err) < 0 ||
+        source_code_split((struct str){buf_str(&f->text), f->text.len}, &f->lines, err) < 0) {
         file_release(f);
         return -1;
     }
@@ -325,10 +421,15 @@ static int add_file(struct source_code *s, uint32_t path_id, struct err *err)
     return 0;
 }
 
+int source_code_put(struct source_code *s, uint32_t path_id, struct str text, struct err *err)
+{
+    return make_places(s, path_id, err) < 0 ? -1 : add_file(s, path_id, &text, err);
+}
+
 int source_code_get(struct source_code *s, uint32_t path_id, const struct source_code_lines **ret,
                     const char **ret_message, struct err *err)
 {
-    if (make_places(s, path_id, err) < 0 || (!s->places[path_id] && add_file(s, path_id, err) < 0))
+    if (make_places(s, path_id, err) < 0 || (!s->places[path_id] && add_file(s, path_id, NULL, err) < 0))
         return -1;
     const struct file *f = s->files[s->places[path_id] - 1];
     *ret = &f->lines;

@@ -34,6 +34,14 @@ int source_code_new(struct profile *p, const char *source_path, const char *trim
                     struct source_code **ret, struct err *err);
 void source_code_free(struct source_code *s);
 
+/* Makes the reader also look for Go's standard library and for modules where this machine has them, whatever
+ * their place was on the machine that compiled the program: in $GOROOT, beside the program `go` or in
+ * /usr/local/go; in $GOMODCACHE, $GOPATH/pkg/mod or ~/go/pkg/mod. Upstream does not. */
+int source_code_search_go(struct source_code *s, struct err *err);
+
+/* Uses the text in place of a file. Copies the text. */
+int source_code_put(struct source_code *s, uint32_t path_id, struct str text, struct err *err);
+
 /* Gets the lines of the file; path_id is its path among the profile's strings. The lines are valid until the
  * next call. *ret_message is NULL, or the message why the file cannot be read. Returns -1 only for other
  * errors. */

@@ -144,6 +144,8 @@ static int make_peek(struct view *v, struct buf *ret, struct err *err)
 static int make_source(struct view *v, struct buf *ret, struct err *err)
 {
     select_focus(v);
+    v->options.report.pasted_path = delegate_parameter(v->request, "paste");
+    v->options.report.pasted_text = v->request->body;
     return make_report(v, REPORT_SOURCE, ret, err);
 }
 
@@ -271,8 +273,9 @@ static int make_view(struct view *v, const struct view_type *type, struct buf *r
 {
     struct buf data = BUF_INIT(VIEW_BYTES);
     int rc = make_heading(v, err);
-    if (rc == 0)
-        rc = type->make(v, &data, err);
+    /* Upstream's status of a view that finds nothing is 400. */
+    if (rc == 0 && (rc = type->make(v, &data, err)) < 0 && err->kind == ERR_NOT_FOUND)
+        err->kind = ERR_FAILED;
     if (rc == 0)
         rc = buf_check(&data, "the view", err);
     if (rc == 0)

@@ -318,6 +318,15 @@ int listing_write(struct listing *l, const struct listing_writer *writer, size_t
     return rc;
 }
 
+static int paste_source(struct listing *l, const struct report_settings *s)
+{
+    struct report *report = l->report;
+    uint32_t path;
+    return profile_intern(report->profile, s->pasted_path, strlen(s->pasted_path), &path, report->err) < 0
+               ? -1
+               : source_code_put(l->sources, path, s->pasted_text, report->err);
+}
+
 int listing_init(struct listing *l, struct report *report)
 {
     const struct report_settings *s = report->settings;
@@ -332,6 +341,10 @@ int listing_init(struct listing *l, struct report *report)
         rc = sort_places(&l->map);
     if (rc == 0)
         rc = source_code_new(report->profile, s->source_path, s->trim_path, &l->sources, report->err);
+    if (rc == 0)
+        rc = source_code_search_go(l->sources, report->err);
+    if (rc == 0 && s->pasted_path)
+        rc = paste_source(l, s);
     return rc;
 }
 

@@ -55,6 +55,36 @@ static void every_descriptor_closes_on_exec(void **state)
     assert_int_equal(errno, EXDEV);
 }
 
+static void a_descriptor_passes_through_a_socket(void **state)
+{
+    int pair[2], ends[2];
+    char text[8] = "";
+    (void)state;
+    make_pair(pair);
+    make_pipe(ends);
+    assert_int_equal(fd_send(pair[0], ends[0]), 0);
+    fd_close(&ends[0]);
+    int received = fd_receive(pair[1]);
+    assert_true(received >= 0 && fcntl(received, F_GETFD) & FD_CLOEXEC);
+    assert_int_equal(write(ends[1], "hello", 5), 5);
+    assert_int_equal(read(received, text, sizeof text), 5);
+    assert_string_equal(text, "hello");
+    fd_close(&received);
+    /* A byte without a descriptor, then the end. */
+    assert_int_equal(write(pair[0], "x", 1), 1);
+    fd_close(&pair[0]);
+    assert_int_equal(fd_receive(pair[1]), -1);
+    assert_int_equal(errno, EBADMSG);
+    assert_int_equal(fd_receive(pair[1]), -1);
+    assert_int_equal(errno, 0);
+    /* Nobody receives any more. */
+    make_pair(ends);
+    fd_close(&ends[1]);
+    assert_int_equal(fd_send(ends[0], pair[1]), -1);
+    close_both(ends);
+    close_both(pair);
+}
+
 static void waiting_ends_when_the_descriptor_is_ready(void **state)
 {
     (void)state;
@@ -349,6 +379,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_descriptor_closes_on_exec),
+        cmocka_unit_test(a_descriptor_passes_through_a_socket),
         cmocka_unit_test(waiting_ends_when_the_descriptor_is_ready),
         cmocka_unit_test(waiting_ends_at_the_deadline),
         cmocka_unit_test(waiting_can_be_cancelled),

@@ -419,6 +419,40 @@ static void a_fork_does_not_change_its_parent(void **state)
     fd_close(&cancel[1]);
 }
 
+/* Returns the soft limit of CPU time; 1 if the pipe `ctx` is closed, or another descriptor open. */
+static int inspect_fork(void *ctx)
+{
+    const int *ends = ctx;
+    struct rlimit limit;
+    if (write(ends[1], "x", 1) != 1 || getrlimit(RLIMIT_CPU, &limit) < 0)
+        return 1;
+#ifdef __linux__
+    if (fcntl(ends[0], F_GETFD) >= 0)
+        return 1;
+#endif
+    return (int)limit.rlim_cur;
+}
+
+static void a_started_fork_has_its_limits_and_is_not_waited_for(void **state)
+{
+    struct err err = ERR_INIT;
+    int ends[2], seconds = 60, code;
+    char byte;
+    pid_t pid;
+    (void)state;
+    assert_ok(fd_pipe(ends, &err), &err);
+    const struct proc_fork_limits limits = {.cpu_ms = 7000, .cancel_fd = -1, .kept = {ends[1]}};
+    assert_ok(proc_start_fork(inspect_fork, ends, &limits, &pid, &err), &err);
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    assert_int_equal(proc_wait(pid), 7);
+    fd_close(&ends[0]);
+    fd_close(&ends[1]);
+    assert_ok(proc_start_fork(wait_for_a_signal, &seconds, &limits, &pid, &err), &err);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    code = proc_wait(pid);
+    assert_int_equal(code, 128 + SIGKILL);
+}
+
 static int raise_limit_beyond_the_maximum(void *ctx)
 {
     struct rlimit limit = {.rlim_cur = 100, .rlim_max = 200};
@@ -773,6 +807,7 @@ int main(void)
         cmocka_unit_test(the_end_of_a_child_is_detected),
         cmocka_unit_test(a_child_can_join_the_process_group_of_another),
         cmocka_unit_test(a_fork_does_not_change_its_parent),
+        cmocka_unit_test(a_started_fork_has_its_limits_and_is_not_waited_for),
         cmocka_unit_test(the_raised_descriptor_limit_is_not_inherited),
         cmocka_unit_test(a_confined_child_returns_its_result),
         cmocka_unit_test(a_confined_child_is_ended_at_its_limits),

@@ -359,6 +359,21 @@ static void copied_json_keeps_its_meaning(void **state)
     buf_release(&b);
 }
 
+static void strings_of_any_length_keep_their_characters(void **state)
+{
+    static const char text[] = "a\0b\n\t\"\\<\303\274\377\342\200\250";
+    struct buf b = BUF_INIT(10000);
+    char long_text[5000];
+    (void)state;
+    jsontext_string(&b, (struct str){text, sizeof text - 1});
+    assert_string_equal(b.data, "\"a\\u0000b\\u000a\\u0009\\\"\\\\\\u003c\303\274\\ufffd\\u2028\"");
+    buf_clear(&b);
+    memset(long_text, 'x', sizeof long_text);
+    jsontext_string(&b, (struct str){long_text, sizeof long_text});
+    assert_int_equal(b.len, sizeof long_text + 2);
+    buf_release(&b);
+}
+
 static void numbers_of_any_size_are_printed(void **state)
 {
     static const int64_t numbers[] = {0, 1, -1, 9, 10, 1234567890123, INT64_MAX, INT64_MIN};
@@ -700,6 +715,7 @@ int main(void)
         cmocka_unit_test(no_samples_and_no_values_are_a_root),
         cmocka_unit_test(texts_are_json_without_markup),
         cmocka_unit_test(copied_json_keeps_its_meaning),
+        cmocka_unit_test(strings_of_any_length_keep_their_characters),
         cmocka_unit_test(numbers_of_any_size_are_printed),
         cmocka_unit_test(a_profile_becomes_json),
         cmocka_unit_test(any_name_becomes_valid_json),

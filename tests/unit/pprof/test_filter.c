@@ -333,6 +333,87 @@ static void only_regular_files_are_sources(void **state)
     free(fifo);
 }
 
+/* Asserts the only line of a file whose path is `name` on the machine that compiled the program; NULL: the file
+ * is not found. */
+static void assert_go_source(const char *name, const char *expected)
+{
+    struct err err = ERR_INIT;
+    struct source_code *s = NULL;
+    struct profile *p = profile_new(&err);
+    const struct source_code_lines *lines;
+    const char *wrong;
+    assert_ok(source_code_new(p, NULL, NULL, &s, &err), &err);
+    assert_ok(source_code_search_go(s, &err), &err);
+    assert_ok(source_code_get(s, intern(p, name), &lines, &wrong, &err), &err);
+    assert_int_equal(lines->n, expected ? 1 : 0);
+    if (expected)
+        assert_true(str_is(lines->items[0], expected));
+    else
+        assert_non_null(wrong);
+    source_code_free(s);
+    profile_free(p);
+}
+
+static void write_below(const char *dir, const char *path, const char *text)
+{
+    struct err err = ERR_INIT;
+    char *file = format_text("%s/%s", dir, path), *parent = file_dir(file);
+    assert_ok(file_mkdirs(parent, NULL, &err), &err);
+    assert_ok(file_write(file, text, strlen(text), &err), &err);
+    free(parent);
+    free(file);
+}
+
+static void sources_of_go_are_found_where_this_machine_has_them(void **state)
+{
+    char *root = format_text("%s/goroot", (const char *)*state), *path = format_text("%s/gopath", (const char *)*state);
+    write_below(root, "src/zzz/a.go", "library");
+    write_below(root, "secret.go", "secret");
+    write_below(path, "pkg/mod/example.com/m@v1.2.3/b.go", "module");
+    setenv("GOROOT", root, 1);
+    setenv("GOPATH", path, 1);
+    unsetenv("GOMODCACHE");
+    assert_go_source("/usr/lib/go-1.19/src/zzz/a.go", "library");
+    assert_go_source("/build/pkg/mod/golang.org/toolchain@v0.0.1-go1.26.linux-amd64/src/zzz/a.go", "library");
+    assert_go_source("zzz/a.go", "library");
+    assert_go_source("/home/me/go/pkg/mod/example.com/m@v1.2.3/b.go", "module");
+    assert_go_source("example.com/m@v1.2.3/b.go", "module");
+    /* Another project's file, another version, and a path that leads out. */
+    assert_go_source("/home/me/project/src/zzz/a.go", NULL);
+    assert_go_source("example.com/m@v1.2.4/b.go", NULL);
+    assert_go_source("/usr/lib/go/src/../secret.go", NULL);
+    assert_go_source("zzz/../../secret.go", NULL);
+    unsetenv("GOPATH");
+    char *modules = format_text("%s/pkg/mod", path);
+    setenv("GOMODCACHE", modules, 1);
+    free(modules);
+    assert_go_source("example.com/m@v1.2.3/b.go", "module");
+    unsetenv("GOMODCACHE");
+    unsetenv("GOROOT");
+    free(root);
+    free(path);
+}
+
+static void a_pasted_text_replaces_a_file(void **state)
+{
+    struct err err = ERR_INIT;
+    struct source_code *s = NULL;
+    struct profile *p = profile_new(&err);
+    const struct source_code_lines *lines;
+    const char *wrong;
+    char *file = format_text("%s/a.go", (const char *)*state);
+    assert_ok(file_write(file, "on disk", 7, &err), &err);
+    assert_ok(source_code_new(p, NULL, NULL, &s, &err), &err);
+    assert_ok(source_code_put(s, intern(p, file), STR("pasted\nhere"), &err), &err);
+    assert_ok(source_code_get(s, intern(p, file), &lines, &wrong, &err), &err);
+    assert_null(wrong);
+    assert_int_equal(lines->n, 2);
+    assert_true(str_is(lines->items[0], "pasted"));
+    source_code_free(s);
+    profile_free(p);
+    free(file);
+}
+
 /* Asserts that the file is shown as source code if `reason` is NULL. Else asserts that it is not, and that
  * the message contains the reason. */
 static void assert_source(const char *name, const char *source_path, const char *reason)
@@ -431,6 +512,8 @@ int main(void)
         cmocka_unit_test(a_profile_has_one_budget_for_its_own_expressions),
         cmocka_unit_test(paths_are_cut),
         SCRATCH(only_regular_files_are_sources),
+        SCRATCH(sources_of_go_are_found_where_this_machine_has_them),
+        SCRATCH(a_pasted_text_replaces_a_file),
         SCRATCH(other_files_are_shown_only_on_request),
         cmocka_unit_test(a_line_too_long_ends_a_source),
     };
