@@ -60,7 +60,7 @@ endif
 sources := $(foreach f,$(FOLDERS),$(wildcard $(f)/*.c))
 # The page of report.html, as a C source (tools/embed-web).
 page := $(out)/web/page_web.c
-web := $(wildcard web/*.html web/*.css web/*.js)
+web := $(wildcard web/*.html web/*.css web/*.js web/pprof/*)
 # The manual's sections 5 and 7, for `profgrab help TOPIC` (tools/embed-manual).
 manual := $(out)/cli/args/manual_pages.c
 manual_sources := $(wildcard docs/man/*.[57])

@@ -1,6 +1,6 @@
 /*
  * The web page of `profgrab pprof -http`: the routes and parameters of `go tool pprof -http`, with a page of
- * our own (web/pprof.js).
+ * our own (web/pprof/main.js).
  *
  * The server (cli/http/serve.h) reads no profile. Its delegate (cli/http/delegate.h) loads the profile once,
  * and forks a child for each request, which makes one view of it (web_views.c).

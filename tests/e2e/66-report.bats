@@ -327,19 +327,22 @@ hint: set \$BROWSER to a browser, or open $output yourself"
 
 @test "embed-web orders modules by their imports and refuses unknown syntax" {
     mkdir web
-    cp "$rig_root"/web/{report,pprof}.html web
+    mkdir web/pprof
+    cp "$rig_root/web/report.html" web
+    cp "$rig_root/web/pprof/pprof.html" web/pprof
     echo 'p { color: red }' >web/report.css
-    echo 'b { color: blue }' >web/pprof.css
+    echo 'b { color: blue }' >web/pprof/pprof.css
     echo 'export const one = 1;' >web/one.js
     printf "import { one } from './one.js';\nexport function two() { return one + 1; }\n" >web/two.js
     printf "import { two } from './two.js';\nimport { one } from './one.js';\ntwo(one);\n" >web/main.js
-    printf "import { one } from './one.js';\nconsole.log(one);\n" >web/pprof.js
+    echo "export const three = 3;" >web/pprof/one.js
+    printf "import { one } from '../one.js';\nimport { three } from './one.js';\nconsole.log(one, three);\n" >web/pprof/main.js
     "$rig_root/tools/embed-web" web >page.c
     part() { # NAME: an array of the C source
         sed -n "/ $1\[/,/^0}/p" page.c | grep -oE '0x[0-9a-f]{2}' | sed 's/0x//' | tr -d '\n' | python3 -c 'import sys; print(bytes.fromhex(sys.stdin.read()).decode(), end="")'
     }
     assert_equal "$(part report_script)" $'const one = 1;\nfunction two() { return one + 1; }\ntwo(one);'
-    assert_equal "$(part pprof_script)" $'const one = 1;\nconsole.log(one);'
+    assert_equal "$(part pprof_script)" $'const one = 1;\nconst three = 3;\nconsole.log(one, three);'
     assert_equal "$(part report_style)" 'p { color: red }'
     assert_equal "$(part pprof_style)" $'p { color: red }\nb { color: blue }'
     [[ $(part pprof_policy) == *"script-src 'self'; style-src 'self'; connect-src 'self';"* ]]

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addedPattern, changedAddress, parameterOf, readAddress, selectedType, undoable, urlOf } from '../../web/pprof-address.js';
+import { addedPattern, changedAddress, parameterOf, readAddress, selectedType, undoable, urlOf } from '../../web/pprof/address.js';
 import { patternOfName } from '../../web/search.js';
 
 const at = (url) => readAddress(new URL(url, 'http://x/ui/'));

@@ -1,17 +1,17 @@
 // The bar of the pprof page: its menus, the search field, Undo, theme and help.
 
-import { element, untrusted } from './text.js';
-import { makeSearch } from './controls.js';
-import { titleOf } from './kinds.js';
-import { patternOfName } from './search.js';
-import { addedPattern, noFilters, selectedType } from './pprof-address.js';
-import { REFINEMENTS } from './pprof-actions.js';
-import { configEntries } from './pprof-configs.js';
-import { makeMenu } from './pprof-menu.js';
-import { PPROF_VIEWS } from './pprof-views.js';
+import { element, untrusted } from '../text.js';
+import { makeSearch } from '../controls.js';
+import { titleOf } from '../kinds.js';
+import { patternOfName } from '../search.js';
+import { addedPattern, noFilters, selectedType } from './address.js';
+import { REFINEMENTS } from './actions.js';
+import { configEntries } from './configs.js';
+import { makeMenu } from './menu.js';
+import { PPROF_VIEWS } from './views.js';
 
 /**
- * page: see pprof-views.js, and {answer(), chosen(), undo(), changed(), fail(text)}. Returns {node, update(place),
+ * page: see views.js, and {answer(), chosen(), undo(), changed(), fail(text)}. Returns {node, update(place),
  * refresh(), close(), search}.
  */
 export function makeBar(page, { theme, help }) {

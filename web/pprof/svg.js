@@ -1,7 +1,7 @@
 // Copies the drawing of graphviz. Its text has names of hosts, and graphviz itself reads hostile input: therefore only known
 // elements and attributes with values of a known form are copied, into elements of the page.
 
-import { cut, visible } from './text.js';
+import { cut, visible } from '../text.js';
 
 const SVG = 'http://www.w3.org/2000/svg';
 const XLINK = 'http://www.w3.org/1999/xlink';

@@ -1,11 +1,11 @@
 // The call graph that graphviz drew.
 
-import { element } from './text.js';
-import { nameParts } from './top.js';
-import { findFunctions } from './search.js';
-import { functionLine } from './pprof-actions.js';
-import { makePan } from './pprof-pan.js';
-import { readDrawing } from './pprof-svg.js';
+import { element } from '../text.js';
+import { nameParts } from '../top.js';
+import { findFunctions } from '../search.js';
+import { functionLine } from './actions.js';
+import { makePan } from './pan.js';
+import { readDrawing } from './svg.js';
 
 export function makeGraphView({ data }, page) {
     const { svg, nodes } = readDrawing(data.svg);

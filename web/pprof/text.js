@@ -1,7 +1,7 @@
 // The views peek and disasm: the report's text, with links that show one of its functions.
 
-import { count, element, visibleLine } from './text.js';
-import { patternOfName } from './search.js';
+import { count, element, visibleLine } from '../text.js';
+import { patternOfName } from '../search.js';
 
 /** The lines that are made at once: a report of machine code may have 100,000. */
 const LINES = 2000;

@@ -1,8 +1,8 @@
 // The source of the functions that the filter matches, with values beside each line, and the machine code of a line below it.
 
-import { element, untrusted, visible, visibleLine } from './text.js';
-import { nameParts } from './top.js';
-import { functionActions } from './pprof-actions.js';
+import { element, untrusted, visible, visibleLine } from '../text.js';
+import { nameParts } from '../top.js';
+import { functionActions } from './actions.js';
 
 const COLUMNS_OF_SOURCE = ['Line', 'Flat', 'Cum', 'Source'];
 

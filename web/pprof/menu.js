@@ -1,6 +1,6 @@
 // A menu of the pprof page: a button that opens a list of links and buttons. Only one menu is open at a time.
 
-import { element } from './text.js';
+import { element } from '../text.js';
 
 const opened = new Set();
 

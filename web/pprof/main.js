@@ -1,15 +1,15 @@
 // The page of `profgrab pprof -http`: shows the view that its URL names, and asks the server for the others.
 
-import { element, visible } from './text.js';
-import { makeTheme } from './theme.js';
-import { makeHelp } from './keys.js';
-import { forgetPlace, linkTo, onPlace, readPlace, writePlace } from './location.js';
-import { changedAddress, parameterOf, readAddress, selectedType, undoable, urlOf } from './pprof-address.js';
-import { isEnded, makeAnswers } from './pprof-answers.js';
-import { makeBar } from './pprof-bar.js';
-import { makeHeading, titleOfAnswer } from './pprof-heading.js';
-import { functionActions } from './pprof-actions.js';
-import { PPROF_VIEWS } from './pprof-views.js';
+import { element, visible } from '../text.js';
+import { makeTheme } from '../theme.js';
+import { makeHelp } from '../keys.js';
+import { forgetPlace, linkTo, onPlace, readPlace, writePlace } from '../location.js';
+import { changedAddress, parameterOf, readAddress, selectedType, undoable, urlOf } from './address.js';
+import { isEnded, makeAnswers } from './answers.js';
+import { makeBar } from './bar.js';
+import { makeHeading, titleOfAnswer } from './heading.js';
+import { functionActions } from './actions.js';
+import { PPROF_VIEWS } from './views.js';
 
 /** A request that takes longer, in ms, is shown as running. */
 const LONG_REQUEST = 150;

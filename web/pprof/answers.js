@@ -1,7 +1,7 @@
 // Asks the server for views. Caches the last few answers. A new request ends the one before it, because the reader has
 // gone on.
 
-import { cut, visible } from './text.js';
+import { cut, visible } from '../text.js';
 
 const MOST_ANSWERS = 6;
 const LONGEST_ERROR = 500;

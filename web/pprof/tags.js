@@ -1,8 +1,8 @@
 // The labels of the samples: for each key, the values and their shares.
 
-import { element, untrusted, visible } from './text.js';
-import { patternOfName } from './search.js';
-import { percentage } from './units.js';
+import { element, untrusted, visible } from '../text.js';
+import { patternOfName } from '../search.js';
+import { percentage } from '../units.js';
 
 /** The values of a key that are shown at first. */
 const MOST_VALUES = 100;

@@ -1,10 +1,10 @@
 // The flame graph of the pprof page: the view of a profile in report.html, with the page's own search field and filters.
 
-import { profileOf } from './data.js';
-import { placeNumber } from './location.js';
-import { makeMinimap } from './minimap.js';
-import { selectedType } from './pprof-address.js';
-import { makeProfileView } from './profile.js';
+import { profileOf } from '../data.js';
+import { placeNumber } from '../location.js';
+import { makeMinimap } from '../minimap.js';
+import { selectedType } from './address.js';
+import { makeProfileView } from '../profile.js';
 
 /** The kind of a profile, as far as its sample types show it: titleOf() and the number of busy cores need it. */
 function kindOf({ types }) {

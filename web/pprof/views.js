@@ -9,7 +9,7 @@
 //
 // page has these functions:
 //
-//   address(), place()            the view's address (pprof-address.js) and fragment (location.js)
+//   address(), place()            the view's address (address.js) and fragment (location.js)
 //   visit(changes, place)         goes to an address with other parameters; place: the fragment there (location.js)
 //   link(changes, {place, title}, ...inside)   a link that does the same
 //   go(changes, step)             changes the fragment
@@ -18,12 +18,12 @@
 //   sampleType()                  the name or number of the sample type, '' for the profile's default
 //   palette(), searchField        the colours; the page's search field
 
-import { makeFlameView } from './pprof-flame.js';
-import { makeGraphView } from './pprof-graph.js';
-import { makeSourceView } from './pprof-source.js';
-import { makeTagsView } from './pprof-tags.js';
-import { makeTextView } from './pprof-text.js';
-import { makeTopView } from './pprof-top.js';
+import { makeFlameView } from './flame.js';
+import { makeGraphView } from './graph.js';
+import { makeSourceView } from './source.js';
+import { makeTagsView } from './tags.js';
+import { makeTextView } from './text.js';
+import { makeTopView } from './top.js';
 
 export const PPROF_VIEWS = [
     { name: 'flamegraph', title: 'Flame graph', of: false, make: makeFlameView },

@@ -1,12 +1,12 @@
 // The table of functions: flat and cumulative values, as the server formatted them.
 
-import { element, visible } from './text.js';
-import { percentage } from './units.js';
-import { colourOf, packageOf } from './colours.js';
-import { findFunctions } from './search.js';
-import { COLUMNS, makeTop, nameParts, paperTable } from './top.js';
-import { functionLine } from './pprof-actions.js';
-import { parameterOf } from './pprof-address.js';
+import { element, visible } from '../text.js';
+import { percentage } from '../units.js';
+import { colourOf, packageOf } from '../colours.js';
+import { findFunctions } from '../search.js';
+import { COLUMNS, makeTop, nameParts, paperTable } from '../top.js';
+import { functionLine } from './actions.js';
+import { parameterOf } from './address.js';
 
 /** The text of a value is the server's; the shares are computed here. */
 function topColumns(rows) {

@@ -1,8 +1,8 @@
 // The Config menu: saved sets of parameters.
 
-import { element, untrusted, visible } from './text.js';
-import { changedAddress, parameterOf } from './pprof-address.js';
-import { send } from './pprof-answers.js';
+import { element, untrusted, visible } from '../text.js';
+import { changedAddress, parameterOf } from './address.js';
+import { send } from './answers.js';
 
 /** The requests that change a config need a POST or DELETE, so that a link of another page cannot send them. */
 async function change(method, url) {
@@ -10,7 +10,7 @@ async function change(method, url) {
     if (!response.ok) throw new Error(visible((await response.text()).trim().split('\n')[0]) || `HTTP status ${response.status}`);
 }
 
-/** The entries of the menu. page: see pprof-views.js; changed(): asks for the list again; fail(text): shows an error. */
+/** The entries of the menu. page: see views.js; changed(): asks for the list again; fail(text): shows an error. */
 export function configEntries(page, answer, { changed, fail }) {
     const run = async (method, url) => {
         try {

@@ -1,7 +1,7 @@
 // The top of a view: title, facts, the filters in use, and the line of errors.
 
-import { count, element, untrusted, visible } from './text.js';
-import { FILTERS, parameterOf, selectedType } from './pprof-address.js';
+import { count, element, untrusted, visible } from '../text.js';
+import { FILTERS, parameterOf, selectedType } from './address.js';
 
 /** The flame graph states its own type and total, because it changes the type without a request. */
 const STATED_BY_FLAME_GRAPH = /^(Type:|Duration:|Showing nodes|Dropped )/;
@@ -44,7 +44,7 @@ function filtersOf(page) {
     return element('ul', { class: 'chips', 'aria-label': 'Filters in use' }, used.map(chip));
 }
 
-/** Returns {node, show(answer), fail(text)}. page: see pprof-views.js. */
+/** Returns {node, show(answer), fail(text)}. page: see views.js. */
 export function makeHeading(page) {
     const title = element('h1', {});
     const facts = element('p', { class: 'facts' });

@@ -1,8 +1,8 @@
 // The actions on a function: filters with a pattern that matches only its name, and the views of this function.
 
-import { element } from './text.js';
-import { patternOfName } from './search.js';
-import { addedPattern } from './pprof-address.js';
+import { element } from '../text.js';
+import { patternOfName } from '../search.js';
+import { addedPattern } from './address.js';
 
 /** The filters of the Refine menu and of a function: parameter, title, explanation. */
 export const REFINEMENTS = [
@@ -20,7 +20,7 @@ export const FUNCTION_VIEWS = [
     ['disasm', 'Disasm'],
 ];
 
-/** The elements of the actions. page: see pprof-views.js. */
+/** The elements of the actions. page: see views.js. */
 export function functionActions(page, name) {
     const pattern = patternOfName(name);
     const refine = ([filter, title, hint]) =>
