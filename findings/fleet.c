@@ -41,19 +41,31 @@ static int intern_name(struct fleet *fleet, struct str name, uint32_t *ret, stru
     return hash_index_add(&fleet->by_name, hash, err) < 0 ? -1 : strlist_add(&fleet->names, shown, err);
 }
 
+static bool is_row_of_host(const void *ctx, uint32_t index)
+{
+    const struct name_query *query = ctx;
+    return strcmp(query->fleet->rows[index].host, query->name) == 0;
+}
+
 static int find_or_add_host(struct fleet *fleet, const char *host, bool is_baseline, struct fleet_host **ret,
                             struct err *err)
 {
-    for (size_t i = 0; i < fleet->n; i++)
-        if (strcmp(fleet->rows[i].host, host) == 0) {
-            *ret = &fleet->rows[i];
-            return 0;
-        }
+    uint64_t hash = hash_index_mix_str(hash_index_seed(&fleet->by_host), str_of(host));
+    uint32_t known =
+        hash_index_find(&fleet->by_host, hash, is_row_of_host, &(struct name_query){fleet, host});
+    if (known != HASH_INDEX_NONE) {
+        *ret = &fleet->rows[known];
+        return 0;
+    }
     if (array_reserve((void **)&fleet->rows, &fleet->cap, fleet->n + 1, sizeof *fleet->rows, err) < 0)
         return -1;
     struct fleet_host row = {.host = strdup(host), .is_baseline = is_baseline};
     if (!row.host)
         return err_nomem(err);
+    if (hash_index_add(&fleet->by_host, hash, err) < 0) {
+        free(row.host);
+        return -1;
+    }
     fleet->rows[fleet->n] = row;
     *ret = &fleet->rows[fleet->n++];
     return 0;
@@ -71,6 +83,7 @@ void fleet_release(struct fleet *fleet)
     free(fleet->rows);
     strlist_release(&fleet->names);
     hash_index_release(&fleet->by_name);
+    hash_index_release(&fleet->by_host);
     *fleet = (struct fleet){0};
 }
 

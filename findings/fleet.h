@@ -64,8 +64,8 @@ struct fleet_host {
 struct fleet {
     struct fleet_host *rows;
     size_t n, cap;
-    struct strlist names; /* names of functions, printable */
-    struct hash_index by_name;
+    struct strlist names;                /* names of functions, printable */
+    struct hash_index by_name, by_host;  /* give indices of `names` and `rows` */
     double median[FLEET_FIGURES];        /* of the values */
     size_t n_known[FLEET_FIGURES];       /* hosts with a value */
     size_t n_with_shares[FLEET_FIGURES]; /* hosts with enough samples for shares */

@@ -32,6 +32,14 @@ struct center {
     double median, deviation;
 };
 
+/* The centers of the shares of one figure. Only functions that at least half of the hosts have get a center,
+ * so the centers of all hosts together are at most twice as many as their shares. */
+struct centers {
+    struct center *by_name; /* zeros for the other functions */
+    uint32_t *names;        /* the names of the functions that have a center, in ascending order */
+    size_t n;
+};
+
 static int compare_doubles(const void *left, const void *right)
 {
     const double *a = left, *b = right;
@@ -119,27 +127,69 @@ static int count_hosts(const struct fleet *fleet, enum fleet_figure_kind kind, s
     return 0;
 }
 
-/* Finds the center of each function's share; zeros if fewer than half of the hosts have the function. The
- * caller frees *ret. */
+static void centers_release(struct centers *centers)
+{
+    free(centers->by_name);
+    free(centers->names);
+}
+
+/* Finds the center of a function's share. */
+static struct center find_center_of_name(const struct fleet *fleet, enum fleet_figure_kind kind,
+                                         uint32_t name, double *scratch)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < fleet->n; i++)
+        if (has_shares(&fleet->rows[i].figures[kind]))
+            scratch[n++] = find_share(&fleet->rows[i].figures[kind], name);
+    return find_center(scratch, n);
+}
+
 static int find_centers(const struct fleet *fleet, enum fleet_figure_kind kind, double *scratch,
-                        struct center **ret, struct err *err)
+                        struct centers *ret, struct err *err)
 {
     size_t *n_hosts = NULL;
     if (count_hosts(fleet, kind, &n_hosts, err) < 0)
         return -1;
-    struct center *centers = calloc(fleet->names.n + 1, sizeof *centers);
-    for (uint32_t name = 0; centers && name < fleet->names.n; name++) {
-        size_t n = 0;
-        if (n_hosts[name] * 2 < fleet->n_with_shares[kind])
-            continue;
-        for (size_t i = 0; i < fleet->n; i++)
-            if (has_shares(&fleet->rows[i].figures[kind]))
-                scratch[n++] = find_share(&fleet->rows[i].figures[kind], name);
-        centers[name] = find_center(scratch, n);
-    }
+    struct centers centers = {.by_name = calloc(fleet->names.n + 1, sizeof *centers.by_name),
+                              .names = calloc(fleet->names.n + 1, sizeof *centers.names)};
+    bool has_memory = centers.by_name && centers.names;
+    for (uint32_t name = 0; has_memory && name < fleet->names.n; name++)
+        if (n_hosts[name] * 2 >= fleet->n_with_shares[kind]) {
+            centers.by_name[name] = find_center_of_name(fleet, kind, name, scratch);
+            centers.names[centers.n++] = name;
+        }
     free(n_hosts);
+    if (!has_memory) {
+        centers_release(&centers);
+        return err_nomem(err);
+    }
     *ret = centers;
-    return centers ? 0 : err_nomem(err);
+    return 0;
+}
+
+/* Iterates over the functions of which the host has a share, or the fleet a center, in ascending order of
+ * names. The host cannot differ from the fleet in other functions. Begins as {figure, centers}. */
+struct name_iterator {
+    const struct fleet_figure *figure;
+    const struct centers *centers;
+    size_t next_share, next_center;
+};
+
+/* Returns false after the last name. */
+static bool next_name(struct name_iterator *it, uint32_t *ret)
+{
+    bool has_share = it->next_share < it->figure->n_shares, has_center = it->next_center < it->centers->n;
+    uint32_t of_share = has_share ? it->figure->shares[it->next_share].name : UINT32_MAX;
+    uint32_t of_center = has_center ? it->centers->names[it->next_center] : UINT32_MAX;
+    uint32_t name = of_share < of_center ? of_share : of_center;
+    if (!has_share && !has_center)
+        return false;
+    /* Different names of a profile can have one printable form, and thus one number. */
+    while (it->next_share < it->figure->n_shares && it->figure->shares[it->next_share].name == name)
+        it->next_share++;
+    it->next_center += has_center && of_center == name;
+    *ret = name;
+    return true;
 }
 
 static struct stats_candidate make_candidate(const struct fleet *fleet, const struct fleet_difference *d)
@@ -195,19 +245,21 @@ static bool is_better(const struct fleet *fleet, const struct fleet_difference *
 
 /* Finds the function that explains a host's difference best, among the outliers if there are any. */
 static struct fleet_difference find_difference(const struct fleet *fleet, const struct fleet_figure *f,
-                                               enum fleet_figure_kind kind, const struct center *centers)
+                                               enum fleet_figure_kind kind, const struct centers *centers)
 {
     struct fleet_difference best = {.known = false};
+    struct name_iterator first = {f, centers, 0, 0}, second = first;
+    uint32_t name;
     double most[2][2] = {{0}}; /* the largest difference, by outlier and is_above_median */
-    for (uint32_t name = 0; name < fleet->names.n; name++) {
-        struct fleet_difference d = difference_of(fleet, f, kind, name, centers[name]);
+    while (next_name(&first, &name)) {
+        struct fleet_difference d = difference_of(fleet, f, kind, name, centers->by_name[name]);
         double *entry = &most[d.outlier][is_above_median(&d)];
         *entry = fmax(*entry, fabs(d.share - d.median));
     }
     bool outlier = most[true][false] > 0 || most[true][true] > 0;
     double overall = fmax(most[outlier][false], most[outlier][true]);
-    for (uint32_t name = 0; name < fleet->names.n && overall > 0; name++) {
-        struct fleet_difference d = difference_of(fleet, f, kind, name, centers[name]);
+    while (overall > 0 && next_name(&second, &name)) {
+        struct fleet_difference d = difference_of(fleet, f, kind, name, centers->by_name[name]);
         double largest = most[outlier][is_above_median(&d)], difference = fabs(d.share - d.median);
         if (d.outlier == outlier && largest >= MIN_COMPARABLE * overall &&
             difference >= STATS_NEARLY_EQUAL * largest && is_better(fleet, &d, &best))
@@ -226,7 +278,7 @@ static bool differs_more(const struct fleet_difference *a, const struct fleet_di
 
 static int compare_shares(struct fleet *fleet, enum fleet_figure_kind kind, double *scratch, struct err *err)
 {
-    struct center *centers = NULL;
+    struct centers centers = {0};
     for (size_t i = 0; i < fleet->n; i++)
         fleet->n_with_shares[kind] += has_shares(&fleet->rows[i].figures[kind]);
     if (fleet->n_with_shares[kind] < FLEET_MIN_HOSTS)
@@ -237,11 +289,11 @@ static int compare_shares(struct fleet *fleet, enum fleet_figure_kind kind, doub
         const struct fleet_figure *f = &fleet->rows[i].figures[kind];
         if (!has_shares(f))
             continue;
-        struct fleet_difference d = find_difference(fleet, f, kind, centers);
+        struct fleet_difference d = find_difference(fleet, f, kind, &centers);
         if (d.known && differs_more(&d, &fleet->rows[i].difference))
             fleet->rows[i].difference = d;
     }
-    free(centers);
+    centers_release(&centers);
     return 0;
 }
 

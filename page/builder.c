@@ -13,7 +13,7 @@ int page_builder_init(struct page_builder *builder, const struct page_limits *li
                       const struct manifest *manifest, const struct page_output *to, struct err *err)
 {
     *builder = (struct page_builder){
-        .limits = limits, .manifest = manifest, .has_summary = manifest && manifest->n_summary > 0};
+        .limits = limits, .manifest = manifest, .makes_findings = !manifest || manifest->n_summary == 0};
     if (page_builder_list(builder, err) < 0 || page_builder_compare_plan(builder, err) < 0)
         return -1;
     uint64_t reserved = page_builder_compares(builder) ? limits->page / PAGE_RESERVED_PART : 0;
@@ -81,7 +81,7 @@ int page_builder_add_profile(struct page_builder *builder, const struct page_fil
                              struct profile *profile, struct err *err)
 {
     struct finding_subject subject = make_subject(file);
-    if (!builder->has_summary && !file->is_later &&
+    if (builder->makes_findings && !file->is_later &&
         findings_add_profile(&builder->findings, profile, &subject, err) < 0)
         return -1;
     if (page_fleet_add(builder, file, profile, err) < 0)
@@ -114,7 +114,7 @@ int page_builder_add_dump(struct page_builder *builder, const struct page_file *
                           const struct goroutines *goroutines, struct err *err)
 {
     struct finding_subject subject = make_subject(file);
-    if (!builder->has_summary && !file->is_later &&
+    if (builder->makes_findings && !file->is_later &&
         findings_add_goroutines(&builder->findings, goroutines, &subject, err) < 0)
         return -1;
     return page_writer_add_goroutines(builder->page, &file->entry, goroutines, err);
@@ -151,12 +151,13 @@ int page_builder_draw(struct page_builder *builder, const struct page_file *file
 static int list_sentences(struct page_builder *builder, struct page_sentence **ret, size_t *ret_n,
                           struct err *err)
 {
-    size_t n = builder->has_summary ? builder->manifest->n_summary : builder->findings.n;
+    const struct manifest *manifest = builder->makes_findings ? NULL : builder->manifest;
+    size_t n = manifest ? manifest->n_summary : builder->findings.n;
     struct page_sentence *sentences = calloc(n + 1, sizeof *sentences);
     if (!sentences)
         return err_nomem(err);
     for (size_t i = 0; i < n; i++) {
-        const struct manifest_sentence *known = builder->has_summary ? &builder->manifest->summary[i] : NULL;
+        const struct manifest_sentence *known = manifest ? &manifest->summary[i] : NULL;
         const struct finding *made = known ? NULL : &builder->findings.items[i];
         sentences[i] = known ? (struct page_sentence){.rule = known->rule,
                                                       .text = known->text,
@@ -180,7 +181,7 @@ int page_builder_finish(struct page_builder *builder, struct page_bundle *bundle
     struct page_sentence *sentences = NULL;
     struct page_named_fleet *fleets = NULL;
     struct buf manifest = BUF_INIT(BUNDLE_MAX_MANIFEST);
-    int rc = builder->has_summary ? 0 : findings_finish(&builder->findings, err);
+    int rc = builder->makes_findings ? findings_finish(&builder->findings, err) : 0;
     if (rc == 0)
         rc = list_sentences(builder, &sentences, &bundle->n_summary, err);
     if (rc == 0)
@@ -214,10 +215,19 @@ int page_builder_add_rest(struct page_builder *builder, struct err *err)
     return 0;
 }
 
+/* Adds an entry that says why the page has neither comparisons nor findings. */
+static int add_missing_end(struct page_builder *builder, struct err *err)
+{
+    static const struct page_entry entry = {.title = "comparisons and findings"};
+    return page_writer_add_undrawn(builder->page, &entry, "making them exceeds the limit of memory or time",
+                                   err);
+}
+
 int page_builder_finish_bundle(struct page_builder *builder, struct err *err)
 {
     struct page_bundle b = {0};
-    if (page_builder_compare_finish(builder, err) < 0 || page_builder_add_rest(builder, err) < 0)
+    if (page_builder_compare_finish(builder, err) < 0 || page_builder_add_rest(builder, err) < 0 ||
+        (builder->without_end && add_missing_end(builder, err) < 0))
         return -1;
     return page_builder_finish(builder, &b, err);
 }

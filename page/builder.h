@@ -31,9 +31,10 @@ struct page_file {
 
     /* For comparisons (builder_compare.c). */
     const char *argument;
-    bool is_baseline; /* --against named its host */
-    int pair;         /* 1 or 2: which snapshot of a pair it is; 0: none */
-    bool is_later;    /* the second snapshot of a complete pair */
+    bool is_baseline;   /* --against named its host */
+    int pair;           /* 1 or 2: which snapshot of a pair it is; 0: none */
+    bool is_later;      /* the second snapshot of a complete pair */
+    size_t pair_number; /* the pair of its process, from 1 on; 0: none */
     /* The comparison of hosts, the process and the fleet to which the file belongs, as numbers from 1 on. 0:
      * it belongs to none. */
     size_t comparison, process, fleet;
@@ -47,7 +48,8 @@ struct page_builder {
     size_t n, cap;
     struct name_map by_path; /* the elements of `files`, by their paths */
     struct findings findings;
-    bool has_summary; /* the manifest already has the findings, so the builder adds none */
+    bool makes_findings; /* false if the manifest has them already, and for without_end */
+    bool without_end;    /* the builder makes no comparisons and no findings (struct page_progress) */
     struct page_comparisons *comparisons;
     struct page_progress *progress; /* NULL: progress is not recorded */
 };
@@ -58,7 +60,10 @@ struct page_builder {
 bool page_progress_leaves_out_next(struct page_progress *progress);
 /* Records which file is being read; NULL: none. */
 void page_builder_record_progress(struct page_builder *builder, const struct page_file *file);
-/* Makes the builder record its files in `progress`, and leave out the file progress->without. */
+/* Records that all files were read, and that comparisons and findings come next. */
+void page_builder_record_end(struct page_builder *builder);
+/* Makes the builder record its files in `progress`, and leave out the file progress->without, or comparisons
+ * and findings if progress->without_end. Call it before the first file. */
 void page_builder_apply_progress(struct page_builder *builder, struct page_progress *progress);
 
 /* Lists the files of the manifest (NULL: none), which must outlive the builder, and begins the page. Call

@@ -154,7 +154,7 @@ static int make_summary(const char *path, struct age_identities *identities, str
                           err);
     if (rc == 0)
         rc = page_builder_compare_finish(&builder, err);
-    if (rc == 0)
+    if (rc == 0 && builder.makes_findings)
         rc = findings_finish(&builder.findings, err);
     if (rc == 0)
         rc = set_summary(manifest, &builder.findings, err);

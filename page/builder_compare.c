@@ -96,6 +96,7 @@ void page_builder_compare_release(struct page_builder *builder)
     }
     free(c->comparisons);
     free(c->processes);
+    free(c->pair_rows);
     free(c->fleets);
     name_map_release(&c->numbers);
     free(c);
@@ -128,9 +129,8 @@ int page_builder_compare_store(struct page_builder *builder, const struct page_f
     if (file->process == 0)
         return 0;
     struct page_process *process = &builder->comparisons->processes[file->process - 1];
-    for (size_t i = 0; i < process->n; i++)
-        if (process->pairs[i].files[file->pair - 1] == file)
-            buf_add(&process->pairs[i].bytes[file->pair - 1], bytes->data, bytes->len);
+    if (file->pair_number > 0)
+        buf_add(&process->pairs[file->pair_number - 1].bytes[file->pair - 1], bytes->data, bytes->len);
     return --process->n_unread > 0 ? 0 : page_process_draw(builder, process, err);
 }
 
@@ -188,7 +188,7 @@ static int draw_comparison(struct page_builder *builder, const struct page_compa
     if (!comparison_has_both(&comparison->profiles))
         return page_writer_add_undrawn(builder->page, entry,
                                        "at least one of the two sides has no readable profile", err);
-    if (!builder->has_summary &&
+    if (builder->makes_findings &&
         findings_add_comparison(&builder->findings, &comparison->profiles, &subject, err) < 0)
         return -1;
     if (page_writer_add_comparison(builder->page, entry, &comparison->profiles, &why) == 0)
@@ -231,6 +231,9 @@ static int finish_comparison(struct page_builder *builder, struct page_compariso
 int page_builder_compare_finish(struct page_builder *builder, struct err *err)
 {
     struct page_comparisons *c = builder->comparisons;
+    if (builder->without_end)
+        return 0;
+    page_builder_record_end(builder);
     if (page_builder_compares(builder))
         page_writer_raise_limit(builder->page, builder->limits->page / PAGE_RESERVED_PART);
     for (size_t i = 0; i < c->n_comparisons; i++)

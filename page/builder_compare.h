@@ -18,10 +18,17 @@ struct page_comparison {
 /* Two snapshots of one kind. */
 struct page_pair {
     const struct page_file *files[2]; /* the earlier one first, once both are read */
+    size_t next;                      /* the number of the next pair of the same kind and argument; 0: none */
     const char *title;
     struct buf bytes[2]; /* compressed, to save memory */
     struct growth growth;
     bool usable; /* both were read */
+};
+
+/* The pairs of one process, kind and argument, as numbers from 1 on in the process; 0: none. */
+struct page_pair_row {
+    size_t incomplete; /* the first pair that lacks its second snapshot */
+    size_t last;
 };
 
 /* A process with two snapshots. All kinds are compared together, because any of them may show a restart. */
@@ -43,13 +50,15 @@ struct page_comparisons {
     struct page_comparison *comparisons;
     struct page_process *processes;
     struct page_fleet *fleets;
+    struct page_pair_row *pair_rows;
     size_t n_comparisons, cap_comparisons, n_processes, cap_processes, n_fleets, cap_fleets;
-    struct name_map numbers; /* by key: the number of the comparison, fleet or process, from 1 on */
+    size_t n_pair_rows, cap_pair_rows;
+    struct name_map numbers; /* by key: the number of the comparison, fleet, process or row, from 1 on */
 };
 
-/* The key of a comparison, fleet or process; a NULL word is the same as "". */
+/* The key of a comparison, fleet, process or row of pairs; a NULL word is the same as "". */
 struct page_comparisons_key {
-    char type; /* 'c' comparisons, 'f' fleets, 'p' processes */
+    char type; /* 'c' comparisons, 'f' fleets, 'p' processes, 'k' rows of pairs */
     const char *words[3];
 };
 

@@ -60,7 +60,7 @@ int page_fleet_finish(struct page_builder *builder, struct page_fleet *fleet, st
     if (fleet_compare(&fleet->hosts, err) < 0)
         return -1;
     /* A fleet with baseline hosts gets no findings, because its hosts are compared as two sides instead. */
-    return builder->has_summary || has_baseline(fleet)
+    return !builder->makes_findings || has_baseline(fleet)
                ? 0
                : findings_add_fleet(&builder->findings, &fleet->hosts, &subject, err);
 }

@@ -19,6 +19,7 @@ struct item_list {
     size_t n;
     const char *host, *service;
     bool is_baseline;
+    bool has_goroutine_text; /* add_files sets it: has_goroutine_text(list) */
 };
 
 /* Returns whether the list has the goroutines as a text, which has more detail than their profile. */
@@ -43,7 +44,7 @@ static void choose_form(struct page_file *file, const struct manifest_item *item
         return;
     }
     if (item->has_profile)
-        file->draw_as = PAGE_AS_PROFILE | (is_goroutines && !has_goroutine_text(list) ? PAGE_AS_DUMP : 0);
+        file->draw_as = PAGE_AS_PROFILE | (is_goroutines && !list->has_goroutine_text ? PAGE_AS_DUMP : 0);
     else if (is_goroutines && text_ends_in(item->file, ".txt"))
         file->draw_as = PAGE_AS_DUMP;
     else if (is_kind(item, "text")) {
@@ -88,8 +89,9 @@ static int add_file(struct page_builder *builder, const struct manifest_item *it
     return 0;
 }
 
-static int add_files(struct page_builder *builder, const struct item_list *list, struct err *err)
+static int add_files(struct page_builder *builder, struct item_list *list, struct err *err)
 {
+    list->has_goroutine_text = has_goroutine_text(list);
     for (size_t i = 0; i < list->n; i++)
         if (add_file(builder, &list->items[i], list, err) < 0)
             return -1;
@@ -112,14 +114,14 @@ int page_builder_list(struct page_builder *builder, struct err *err)
     for (size_t i = 0; i < m->n_hosts; i++)
         for (size_t k = 0; k < m->hosts[i].n_services; k++) {
             const struct manifest_service *service = &m->hosts[i].services[k];
-            const struct item_list list = {.items = service->items,
-                                           .n = service->n_items,
-                                           .host = m->hosts[i].name,
-                                           .service = service->name,
-                                           .is_baseline = m->hosts[i].is_baseline};
+            struct item_list list = {.items = service->items,
+                                     .n = service->n_items,
+                                     .host = m->hosts[i].name,
+                                     .service = service->name,
+                                     .is_baseline = m->hosts[i].is_baseline};
             if (add_files(builder, &list, err) < 0)
                 return -1;
         }
-    const struct item_list local = {.items = m->files, .n = m->n_files};
+    struct item_list local = {.items = m->files, .n = m->n_files};
     return add_files(builder, &local, err) < 0 ? -1 : map_paths(builder, err);
 }

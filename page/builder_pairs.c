@@ -13,30 +13,49 @@
 
 /* ---- planning ------------------------------------------------------------------------------------------ */
 
-static bool is_same_kind(const struct page_file *a, const struct page_file *b)
+/* Finds the row for the pairs of the file's process, kind and argument. */
+static int find_pair_row(struct page_comparisons *c, const struct page_file *file, struct page_pair_row **ret,
+                         struct err *err)
 {
-    return strcmp(a->entry.kind, b->entry.kind) == 0 &&
-           strcmp(a->argument ? a->argument : "", b->argument ? b->argument : "") == 0;
+    char process[32];
+    const struct page_comparisons_key key = {'k', {process, file->entry.kind, file->argument}};
+    size_t next = c->n_pair_rows + 1, number;
+    snprintf(process, sizeof process, "%zu", file->process);
+    if (array_reserve((void **)&c->pair_rows, &c->cap_pair_rows, next, sizeof *c->pair_rows, err) < 0 ||
+        page_comparisons_find_number(c, &key, next, &number, err) < 0)
+        return -1;
+    if (number == next)
+        c->pair_rows[c->n_pair_rows++] = (struct page_pair_row){0};
+    *ret = &c->pair_rows[number - 1];
+    return 0;
 }
 
-/* Returns the pair that lacks this second snapshot, or NULL. */
-static struct page_pair *find_incomplete_pair(struct page_process *process, const struct page_file *file)
-{
-    for (size_t i = 0; i < process->n; i++)
-        if (!process->pairs[i].files[1] && process->pairs[i].files[0] &&
-            is_same_kind(process->pairs[i].files[0], file))
-            return &process->pairs[i];
-    return NULL;
-}
-
-static int add_pair(struct page_process *process, const struct page_file *file, struct err *err)
+static int add_pair(struct page_process *process, struct page_file *file, struct page_pair_row *row,
+                    struct err *err)
 {
     if (array_reserve((void **)&process->pairs, &process->cap, process->n + 1, sizeof *process->pairs, err) <
         0)
         return -1;
     process->pairs[process->n++] = (struct page_pair){
         .files = {file, NULL}, .title = file->title, .bytes = {BUF_INIT(MAX_BYTES), BUF_INIT(MAX_BYTES)}};
+    file->pair_number = process->n;
+    if (row->last > 0)
+        process->pairs[row->last - 1].next = process->n;
+    row->last = process->n;
+    row->incomplete = row->incomplete ? row->incomplete : process->n;
     return 0;
+}
+
+/* Adds a second snapshot to the first pair that lacks it, if there is one. */
+static void complete_pair(struct page_process *process, struct page_file *file, struct page_pair_row *row)
+{
+    if (row->incomplete == 0)
+        return;
+    struct page_pair *pair = &process->pairs[row->incomplete - 1];
+    pair->files[1] = file;
+    file->is_later = true;
+    file->pair_number = row->incomplete;
+    row->incomplete = pair->next;
 }
 
 /* Expects the first snapshots of a process before its second ones. A snapshot without its partner is not
@@ -55,13 +74,13 @@ int page_process_plan(struct page_builder *builder, struct page_file *file, stru
     if (file->process == next)
         c->processes[c->n_processes++] = (struct page_process){.n = 0};
     struct page_process *p = &c->processes[file->process - 1];
+    struct page_pair_row *row = NULL;
     p->n_unread++;
+    if (find_pair_row(c, file, &row, err) < 0)
+        return -1;
     if (file->pair == 1)
-        return add_pair(p, file, err);
-    struct page_pair *pair = find_incomplete_pair(p, file);
-    file->is_later = pair != NULL;
-    if (pair)
-        pair->files[1] = file;
+        return add_pair(p, file, row, err);
+    complete_pair(p, file, row);
     return 0;
 }
 
@@ -158,7 +177,7 @@ static int add_goroutine_findings(struct page_builder *builder, const struct pag
 static int add_findings(struct page_builder *builder, const struct page_pair *pair, struct err *err)
 {
     struct finding_subject subject = make_subject(pair);
-    if (builder->has_summary)
+    if (!builder->makes_findings)
         return 0;
     if (strcmp(pair->files[1]->entry.kind, "goroutines") == 0)
         return add_goroutine_findings(builder, pair, err);
@@ -219,7 +238,7 @@ static int find_restart(struct page_builder *builder, struct page_process *proce
         if (!process->pairs[i].usable || !(*ret = growth_find_restart(&process->pairs[i].growth)))
             continue;
         struct finding_subject subject = make_subject(&process->pairs[i]);
-        if (!builder->has_summary && findings_add_restart(&builder->findings, *ret, &subject, err) < 0)
+        if (builder->makes_findings && findings_add_restart(&builder->findings, *ret, &subject, err) < 0)
             return -1;
     }
     return 0;

@@ -50,13 +50,16 @@ struct page_notes {
 /*
  * Memory that the caller and its child share, so that a file that exceeds a limit is left out and the page is
  * still made. The child writes here which file it reads. If a limit ends the child, a second child leaves
- * that file out. A child that has read files for reading_ms leaves out all further files. The child has read
- * untrusted bytes, so its notes are untrusted.
+ * that file out; if the child had read all files, the second child makes no comparisons and no findings. A
+ * child that has read files for reading_ms leaves out all further files. The child has read untrusted bytes,
+ * so its notes are untrusted.
  */
 struct page_progress {
     volatile uint32_t at;       /* the number of the file that is being read, from 1 on; 0: none */
     volatile uint32_t without;  /* the number of the file that the second child leaves out; 0: none */
     volatile uint32_t left_out; /* the number of files left out after reading_ms */
+    volatile bool at_end;       /* all files were read: comparisons and findings are being made */
+    volatile bool without_end;  /* the second child makes no comparisons and no findings */
     int64_t reading_ms;         /* the limit of processor time for reading files */
     char file[256];             /* the name of the file that is being read */
 };
@@ -73,8 +76,9 @@ struct page_attempts {
     int fd;
     const struct page_notes *notes; /* receives which files are left out; may be NULL */
 };
-/* Runs `body` in a child. If a limit ends the child while it reads a file, runs `body` in a second child,
- * which leaves out that file. *ret gets the result of the last child; may be NULL. */
+/* Runs `body` in a child. If a limit ends the child while it reads a file, or makes comparisons and findings,
+ * runs `body` in a second child, which leaves out that file, or these. *ret gets the result of the last
+ * child; may be NULL. */
 int page_attempt(const struct page_attempts *attempts, proc_confined_fn *body, void *ctx, struct buf *ret,
                  struct err *err);
 

@@ -1,5 +1,5 @@
 /* Records which file a child was reading when a limit ended the child, and starts a second child without that
- * file. */
+ * file, or without comparisons and findings if the child had read all files. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -40,20 +40,23 @@ static void send_note(const struct page_notes *to, const char *line)
         to->note(to->ctx, line);
 }
 
-/* After the failure `why`, excludes the file that the first child was reading. Returns false if a second
- * child would not help. */
-static bool exclude_file(struct page_progress *progress, const struct page_notes *notes,
-                         const struct err *why)
+/* After the failure `why`, excludes the file that the first child was reading, or comparisons and findings if
+ * it had read all files. Returns false if a second child would not help. */
+static bool exclude_cause(struct page_progress *progress, const struct page_notes *notes,
+                          const struct err *why)
 {
     char file[sizeof progress->file];
     uint32_t at = progress->at;
-    if (why->kind != ERR_LIMIT || at == 0)
+    if (why->kind != ERR_LIMIT || (at == 0 && !progress->at_end))
         return false;
     progress->without = at;
+    progress->without_end = at == 0;
     progress->at = progress->left_out = 0;
+    progress->at_end = false;
     char line[NOTE_SIZE];
     text_printable(file, sizeof file, progress->file, strnlen(progress->file, sizeof progress->file));
-    snprintf(line, sizeof line, "%s; going on without %s", why->msg, file);
+    snprintf(line, sizeof line, "%s; going on without %s", why->msg,
+             progress->without_end ? "comparisons and findings" : file);
     send_note(notes, line);
     return true;
 }
@@ -71,7 +74,7 @@ int page_attempt(const struct page_attempts *attempts, proc_confined_fn *body, v
     limits.cpu_ms /= 2;
     p->reading_ms = limits.cpu_ms / 2;
     int rc = confined_run(&work, &limits, ret, &why);
-    if (rc < 0 && truncate_output(attempts->fd, begin) && exclude_file(p, attempts->notes, &why)) {
+    if (rc < 0 && truncate_output(attempts->fd, begin) && exclude_cause(p, attempts->notes, &why)) {
         if (ret)
             buf_clear(ret);
         why = (struct err)ERR_INIT;
@@ -111,9 +114,26 @@ void page_builder_record_progress(struct page_builder *builder, const struct pag
     p->at = (uint32_t)(file - builder->files) + 1;
 }
 
+void page_builder_record_end(struct page_builder *builder)
+{
+    page_builder_record_progress(builder, NULL);
+    if (builder->progress)
+        builder->progress->at_end = true;
+}
+
+static void leave_out_end(struct page_builder *builder)
+{
+    builder->without_end = true;
+    builder->makes_findings = false;
+    for (size_t i = 0; i < builder->n; i++)
+        builder->files[i].comparison = builder->files[i].process = builder->files[i].fleet = 0;
+}
+
 void page_builder_apply_progress(struct page_builder *builder, struct page_progress *progress)
 {
     builder->progress = progress;
+    if (progress && progress->without_end)
+        leave_out_end(builder);
     if (!progress || progress->without == 0 || progress->without > builder->n)
         return;
     struct page_file *f = &builder->files[progress->without - 1];

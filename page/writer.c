@@ -17,10 +17,10 @@ struct page_writer {
     void *ctx;
     uint64_t max_bytes, written;
     size_t n_drawn, n_entries;
-    struct buf entries;   /* as JSON */
-    struct strlist files; /* by entry: its file; empty for an entry without a picture */
-    unsigned char *from;  /* by entry: enum finding_input */
-    size_t cap_from;
+    struct buf entries; /* as JSON */
+    /* By enum finding_input: the number of the first entry of a file, plus 1. An entry without a picture has
+     * the file "". */
+    struct name_map first_entries[FINDING_FROM_GROWTH + 1];
 };
 
 static int write_bytes(struct page_writer *writer, const void *bytes, size_t n, struct err *err)
@@ -69,6 +69,8 @@ int page_writer_new(page_sink_fn *sink, void *ctx, uint64_t max_bytes, struct pa
     writer->ctx = ctx;
     writer->max_bytes = max_bytes;
     buf_init(&writer->entries, MAX_BUNDLE);
+    for (int from = FINDING_FROM_ONE; from <= FINDING_FROM_GROWTH; from++)
+        writer->first_entries[from].copies_names = true;
     if (write_str(writer, text_before(page_web.template, "<!--style-->"), err) < 0 ||
         write_text(writer, "<style>", err) < 0 || write_str(writer, page_web.style, err) < 0 ||
         write_text(writer, "</style>", err) < 0 ||
@@ -85,8 +87,8 @@ void page_writer_free(struct page_writer *writer)
     if (!writer)
         return;
     buf_release(&writer->entries);
-    strlist_release(&writer->files);
-    free(writer->from);
+    for (int from = FINDING_FROM_ONE; from <= FINDING_FROM_GROWTH; from++)
+        name_map_release(&writer->first_entries[from]);
     free(writer);
 }
 
@@ -121,11 +123,11 @@ static int list_entry(struct page_writer *writer, const struct page_entry *entry
     jsontext_text(b, "there", entry->baseline);
     jsontext_text(b, "why", why);
     buf_addc(b, '}');
-    if (array_reserve((void **)&writer->from, &writer->cap_from, writer->files.n + 1, sizeof *writer->from,
-                      err) < 0)
-        return -1;
-    writer->from[writer->files.n] = (unsigned char)entry->from;
-    return strlist_add(&writer->files, why || !entry->file ? "" : entry->file, err);
+    struct name_map *first_entries = &writer->first_entries[entry->from];
+    const char *file = why || !entry->file ? "" : entry->file;
+    return name_map_has(first_entries, file)
+               ? 0
+               : name_map_add(first_entries, file, (const void *)(uintptr_t)writer->n_entries, err);
 }
 
 int page_writer_add_undrawn(struct page_writer *writer, const struct page_entry *entry, const char *why,
@@ -198,22 +200,15 @@ int page_writer_add_comparison(struct page_writer *writer, const struct page_ent
 
 /* ---- overview ------------------------------------------------------------------------------------------ */
 
-/* Returns whether the entry with that index is the one that a sentence is about. */
-static bool is_in_entry(const struct page_writer *writer, size_t entry, const struct page_sentence *s)
-{
-    return s->file && writer->from[entry] == s->from && strcmp(writer->files.items[entry], s->file) == 0;
-}
-
 static void add_sentence(struct buf *b, const struct page_writer *writer, const struct page_sentence *s)
 {
-    size_t entry = 0;
+    /* The number of the entry that the sentence is about, plus 1; 0: none. */
+    size_t entry = s->file ? (size_t)(uintptr_t)name_map_get(&writer->first_entries[s->from], s->file) : 0;
     buf_adds(b, "{\"rule\":");
     jsontext_name(b, str_of(s->rule));
     jsontext_text(b, "text", s->text);
-    while (entry < writer->files.n && !is_in_entry(writer, entry, s))
-        entry++;
-    if (entry < writer->files.n)
-        buf_addf(b, ",\"data\":%zu", entry);
+    if (entry > 0)
+        buf_addf(b, ",\"data\":%zu", entry - 1);
     else
         buf_adds(b, ",\"data\":null");
     if (s->look_at)

@@ -12,13 +12,15 @@ const keyOf = (host, service) => JSON.stringify([host || '', service || '']);
 /** Groups the entries by host and service: first the comparisons of two sides, then outliers, then the other hosts. */
 function groupsOf({ data, groups: fleets }) {
     const groups = new Map();
-    const outliers = (fleets || []).flatMap(({ service, hosts }) =>
-        inOrderOfDistance(hosts)
-            .filter(isOutlier)
-            .map(({ host }) => keyOf(host, service)),
+    const outliers = new Set(
+        (fleets || []).flatMap(({ service, hosts }) =>
+            inOrderOfDistance(hosts)
+                .filter(isOutlier)
+                .map(({ host }) => keyOf(host, service)),
+        ),
     );
     const of = (key) => {
-        if (!groups.has(key)) groups.set(key, { entries: [], isOutlier: outliers.includes(key) });
+        if (!groups.has(key)) groups.set(key, { entries: [], isOutlier: outliers.has(key) });
         return groups.get(key);
     };
     const compared = data.filter(({ from }) => from === 'sides');

@@ -21,7 +21,8 @@ struct cost_grammar {
     const char *head, *unit, *tail;
     void (*make)(struct buf *to, size_t n);
     /* Growth counts only for runs of at least this many milliseconds, because another limit of profgrab
-     * bounds the work of shorter runs; 0: COST_MIN_MS. */
+     * bounds the work of shorter runs, or because a quadratic step is a small part of them; 0: COST_MIN_MS.
+     */
     unsigned min_ms;
 };
 

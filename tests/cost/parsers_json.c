@@ -59,7 +59,25 @@ static void parse_json(const char *p, size_t n)
 #define SHA "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\""
 #define ITEM(file)                                                                                           \
     "{\"kind\":\"heap\",\"status\":\"ok\",\"file\":\"" file "\",\"bytes\":1,\"sha256\":" SHA "},"
+/* An item of a pair; the argument is a different one for each pair. */
+#define PAIR_ITEM(pair, file)                                                                                \
+    "{\"kind\":\"k\",\"argument\":\"\1\",\"status\":\"ok\",\"profile\":{},\"pair\":" pair                    \
+    ",\"file\":\"" file "\"},"
+#define ITEMS HEAD ",\"hosts\":[{\"name\":\"h\",\"services\":[{\"name\":\"s\",\"items\":["
 #define LAST_ITEM "{\"kind\":\"heap\",\"status\":\"failed\"}"
+
+/* Half of the bytes are entries of the page, half are sentences on files that have no entry. */
+static void make_sentences_on_files(struct buf *to, size_t n)
+{
+    buf_adds(to, HEAD ",\"files\":[");
+    for (unsigned i = 0; to->len < n / 2; i++)
+        buf_addf(to, "{\"kind\":\"heap\",\"status\":\"damaged\",\"file\":\"files/%x\"},", i);
+    buf_adds(to, "{}],\"summary\":[");
+    for (unsigned i = 0; to->len < n; i++)
+        buf_addf(to, "{\"rule\":\"r\",\"text\":\"t\",\"file\":\"x%x\"},", i);
+    buf_adds(to, "{}]}");
+}
+
 static const struct cost_grammar manifests[] = {
     {"empty hosts", HEAD ",\"hosts\":[", "{},", "{}]}", NULL, 0},
     {"empty files", HEAD ",\"files\":[", "{},", "{}]}", NULL, 0},
@@ -82,6 +100,12 @@ static const struct cost_grammar manifests[] = {
      "{\"rule\":\"r\1\",\"text\":\"t\"},", "{}]}]}]}", NULL, 0},
     {"sentences", HEAD ",\"summary\":[", "{\"rule\":\"r\",\"text\":\"t\1\",\"file\":\"f\1\"},", "{}]}", NULL,
      0},
+    {"sentences on as many files", NULL, NULL, NULL, make_sentences_on_files, 30},
+    {"goroutine profiles", ITEMS,
+     "{\"kind\":\"goroutines\",\"status\":\"ok\",\"profile\":{},\"file\":\"h/s/\1\"},", LAST_ITEM "]}]}]}",
+     NULL, 30},
+    {"pairs", ITEMS, PAIR_ITEM("1", "h/s/\1.a") PAIR_ITEM("2", "h/s/\1.b"), LAST_ITEM "]}]}]}", NULL, 30},
+    {"pairs without a second snapshot", ITEMS, PAIR_ITEM("1", "h/s/\1"), LAST_ITEM "]}]}]}", NULL, 30},
     {"one long reason", HEAD ",\"reason\":\"", "*`<", "\"}", NULL, 0},
     {"one long error", HEAD ",\"hosts\":[{\"name\":\"h\",\"error\":\"", "\\n# ", "\"}]}", NULL, 0},
     {0},

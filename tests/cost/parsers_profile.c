@@ -3,6 +3,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -673,6 +674,48 @@ static void compare_fleet(const char *p, size_t n)
     profile_free(profile);
 }
 
+static const struct cost_grammar hosts[] = {
+    {"hosts with functions of their own", "", "a-host-with-a-long-name-\1\n", "", NULL, 20},
+    {0},
+};
+
+#define N_OWN_FUNCTIONS 10
+
+/* Adds a host whose functions no other host has. */
+static void add_host(struct fleet *f, const char *host)
+{
+    struct buf text = BUF_INIT(1 << 16);
+    begin_profile(&text);
+    for (unsigned i = 1; i <= N_OWN_FUNCTIONS; i++) {
+        add_string(&text, host, i);
+        add_function(&text, i, N_STRINGS + i - 1, FILE_NAME);
+        add_location(&text, i, i, 1);
+        ENCODE(&text, SAMPLE, 1, i, 2, 1000);
+    }
+    struct profile *profile = parse_profile(buf_str(&text), text.len);
+    if (!profile || fleet_add(f, &(struct fleet_origin){host, false, "f"}, profile, NULL) < 0)
+        abort();
+    profile_free(profile);
+    buf_release(&text);
+}
+
+/* Each line is a host. */
+static void compare_hosts(const char *p, size_t n)
+{
+    const struct finding_subject subject = {.service = "s"};
+    struct fleet f = {0};
+    struct findings found = FINDINGS_INIT;
+    char line[100];
+    for (const char *end; (end = memchr(p, '\n', n)); n -= (size_t)(end + 1 - p), p = end + 1) {
+        snprintf(line, sizeof line, "%.*s", (int)(end - p), p);
+        add_host(&f, line);
+    }
+    if (fleet_compare(&f, NULL) == 0)
+        (void)findings_add_fleet(&found, &f, &subject, NULL);
+    findings_release(&found);
+    fleet_release(&f);
+}
+
 const struct cost_parser cost_profile_parsers[] = {
     {"profile_parse", parse_and_free, profiles, 7, 8u << 20},
     {"profile_scan_feed", scan_profile, profiles, 2, 8u << 20},
@@ -704,5 +747,6 @@ const struct cost_parser cost_profile_parsers[] = {
     {"comparison", compare_profiles, profiles, 23, 4u << 20},
     {"growth", compare_growth, profiles, 24, 4u << 20},
     {"fleet", compare_fleet, profiles, 9, 4u << 20},
+    {"fleet of many hosts", compare_hosts, hosts, 200, 64u << 10},
     {0},
 };

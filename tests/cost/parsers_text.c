@@ -1,6 +1,7 @@
 /* Parsers of texts: dumps, pages, names, output of other programs, and parts of a tracker's note. */
 #include "tests/cost/cost.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -99,6 +100,53 @@ static void draw_dump(const char *p, size_t n)
     (void)page_data_goroutines(g, &out, NULL);
     findings_release(&found);
     buf_release(&out);
+    goroutines_free(g);
+}
+
+static const struct cost_grammar services[] = {
+    {"services with the same function", "", "s\1 main.f\n", "", NULL, 20},
+    {"services that all differ", "", "s\1 main.f\1\n", "", NULL, 20},
+    {"functions of one service", "", "s main.f\1\n", "", NULL, 20},
+    {"equal dumps", "", "s main.f\n", "", NULL, 20},
+    {0},
+};
+
+static struct goroutines *make_dump_of(const char *function)
+{
+    static const char *const name = "dump";
+    struct buf text = BUF_INIT(1000);
+    struct goroutines *g = NULL;
+    struct err err = ERR_INIT;
+    buf_addf(&text, "goroutine 1 [select]:\n%s()\n\t/a.go:1 +0x1\n", function);
+    struct str dump = {buf_str(&text), text.len};
+    if (goroutines_read(&(struct goroutines_input){&dump, &name, 1, MAX_INFLATED}, &g, &err) < 0)
+        abort();
+    buf_release(&text);
+    return g;
+}
+
+/* Each line has a service and the function of its dump. Equal dumps are read once, because reading takes
+ * longer than the findings. */
+static void finish_findings(const char *p, size_t n)
+{
+    struct finding_subject subject = {.host = "h", .kind = "goroutines", .file = "f"};
+    struct findings found = FINDINGS_INIT;
+    struct goroutines *g = NULL;
+    char line[100], read[100] = "";
+    for (const char *end; (end = memchr(p, '\n', n)); n -= (size_t)(end + 1 - p), p = end + 1) {
+        snprintf(line, sizeof line, "%.*s", (int)(end - p), p);
+        char *rest = NULL;
+        subject.service = strtok_r(line, " ", &rest);
+        const char *function = strtok_r(NULL, " ", &rest);
+        if (strcmp(read, function) != 0) {
+            goroutines_free(g);
+            g = make_dump_of(function);
+            snprintf(read, sizeof read, "%s", function);
+        }
+        (void)findings_add_goroutines(&found, g, &subject, NULL);
+    }
+    (void)findings_finish(&found, NULL);
+    findings_release(&found);
     goroutines_free(g);
 }
 
@@ -685,6 +733,7 @@ const struct cost_parser cost_text_parsers[] = {
     {"goroutines_read", read_dump, dumps, 18, 0},
     {"goroutines_read of two", read_two_dumps, dumps, 19, 0},
     {"page_data_goroutines and findings", draw_dump, dumps, 18, 0},
+    {"findings_finish", finish_findings, services, 100, 1u << 20},
     {"index_parse", read_index, pages, 2, 0},
     {"plan_make", plan_index, pages, 100, 0},
     {"answer_read_text", read_words, pages, 2, 0},

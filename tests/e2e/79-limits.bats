@@ -303,6 +303,11 @@ SHAPES
     check_sum_of_files many-samples
 }
 
+@test "report draws a bundle of 20,000 services with one finding each" {
+    check_services report -o services.html
+    grep -q '"id":"data-19999"' services.html
+}
+
 @test "view of several bundles has one limit for all" {
     hostile_file a.tar.gz many-samples
     cp a.tar.gz b.tar.gz

@@ -157,6 +157,14 @@ check_sum_of_files() {
     assert_stderr_has ' files are left out: '
 }
 
+# check_services ARG...: `profgrab ARG... BUNDLE` reads a bundle of 20,000 services within the limits, and leaves nothing out.
+check_services() {
+    [[ -e services.tar.gz ]] || hostile_file services.tar.gz services
+    run_bounded "$@" services.tar.gz
+    assert_status 0
+    refute_stderr_has 'services.tar.gz'
+}
+
 # check_hostile_workdirs KIND...: resume of such a work directory fails with the message for it, within the limits.
 check_hostile_workdirs() {
     local kind

@@ -69,6 +69,15 @@ teardown() {
     check_sum_of_files many-texts
 }
 
+@test "every command that shows a bundle draws 20,000 services with one finding each" {
+    check_services report -o services.html
+    grep -q '"id":"data-19999"' services.html
+    check_services report --text
+    assert_stdout_has '(likewise h s1, h s10, h s100 and 19996 more)'
+    check_services report --markdown
+    check_services view --no-browser
+}
+
 @test "bundle create of very many bodies that inflate a thousandfold takes at most 10 s and 300 MB" {
     mkdir d
     hostile_file one.pb.gz inflating

@@ -190,6 +190,12 @@ elif kind in ("many-samples", "many-texts", "many-small"):
     items = b",".join(item % i for i in range(n))
     packed = gzip.compress(one, mtime=0)
     bundle(manifest(b'{"name":"h","services":[{"name":"s","items":[%s]}]}' % items), {"h/s/%d" % i: packed for i in range(n)})
+elif kind == "services":  # with one small dump each: a finding for every file
+    n = 20000
+    item = b'{"name":"s%d","items":[{"kind":"goroutines","status":"ok","file":"h/s%d/g.txt"}]}'
+    items = b",".join(item % (i, i) for i in range(n))
+    dump = b"goroutine 1 [select]:\nmain.main()\n\t/a.go:1 +0x1\n"
+    bundle(manifest(b'{"name":"h","services":[%s]}' % items), {"h/s%d/g.txt" % i: dump for i in range(n)})
 elif kind == "entries":
     item = b'{"kind":"goroutines","status":"ok","profile":{},"file":"h/s/%d"}'
     items = b",".join(item % i for i in range(30000))

@@ -221,6 +221,71 @@ static void a_copy_leaves_out_a_file_that_kills_the_child(void **state)
     manifest_free(manifest);
 }
 
+/* Exceeds a limit after all files were read, if it is the first child. */
+static int exceed_at_end(void *ctx, struct buf *ret, struct err *err)
+{
+    struct page_progress *progress = ctx;
+    (void)err;
+    if (!progress->without_end) {
+        progress->at_end = true;
+        raise(SIGKILL);
+    }
+    buf_addf(ret, "without %u", progress->without);
+    return 0;
+}
+
+static void keep_note(void *ctx, const char *line)
+{
+    buf_adds(ctx, line);
+}
+
+static void a_second_child_leaves_out_a_costly_end(void **state)
+{
+    struct page_progress *progress = NULL;
+    struct err err = ERR_INIT;
+    struct buf notes = BUF_INIT(1000), result = BUF_INIT(1000);
+    struct proc_fork_limits limits = confined_limits(1, -1);
+    (void)state;
+    assert_ok(page_progress_new(&progress, &err), &err);
+    limits.max_result = 1000;
+    const struct page_attempts attempts = {"b.tar.gz", limits, progress, -1,
+                                           &(const struct page_notes){keep_note, &notes}};
+    assert_ok(page_attempt(&attempts, exceed_at_end, progress, &result, &err), &err);
+    assert_string_equal(buf_str(&result), "without 0");
+    assert_has(buf_str(&notes), "b.tar.gz: ");
+    assert_has(buf_str(&notes), "; going on without comparisons and findings");
+    buf_release(&notes);
+    buf_release(&result);
+    page_progress_free(progress);
+}
+
+/* The page of the second child has every file, and an entry that says what is missing. */
+static void a_page_without_its_end_has_all_files(void **state)
+{
+    static const char text[] = HEAD "\"hosts\":[" CPU_OF("sick-1", "false") "," CPU_OF(
+        "sick-2", "false") "," CPU_OF("sick-3", "false") "," CPU_OF("well-1", "true") "]}";
+    struct page_progress progress = {.without_end = true};
+    struct manifest *manifest = read_manifest(text);
+    struct page_builder d;
+    struct buf page = BUF_INIT(16 << 20);
+    struct err err = ERR_INIT;
+    (void)state;
+    begin_page(&d, &page_limits_on_request, manifest, &page);
+    page_builder_apply_progress(&d, &progress);
+    for (size_t i = 0; i < 4; i++)
+        draw_profile(&d, i, hot_profile(410, 1000));
+    assert_ok(page_builder_finish_bundle(&d, &err), &err);
+    assert_int_equal(d.findings.n, 0);
+    assert_has(buf_str(&page), "\"id\":\"data-3\",\"form\":\"profile\"");
+    assert_null(strstr(buf_str(&page), "\"data-4\""));
+    assert_has(buf_str(&page),
+               "\"title\":\"comparisons and findings\",\"why\":\"making them exceeds the limit");
+    assert_has(buf_str(&page), "\"summary\":[],\n\"data\":[");
+    page_builder_release(&d);
+    manifest_free(manifest);
+    buf_release(&page);
+}
+
 /* ---- time ---------------------------------------------------------------------------------------------- */
 
 static bool children_are_idle;
@@ -284,6 +349,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_idle_child_ends_at_its_limit, scratch_setup, scratch_teardown),
         cmocka_unit_test(a_copy_leaves_out_a_file_that_kills_the_child),
+        cmocka_unit_test(a_second_child_leaves_out_a_costly_end),
+        cmocka_unit_test(a_page_without_its_end_has_all_files),
         cmocka_unit_test(a_full_page_has_both_sides),
         cmocka_unit_test(snapshots_of_a_pair_are_ordered_by_time),
         cmocka_unit_test(a_text_dump_of_a_second_snapshot_is_reported),
