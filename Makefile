@@ -180,6 +180,9 @@ $(out)/tests/unit/capture/test_capture: override LDFLAGS += -Wl,--wrap=manifest_
 # test_builder makes children idle.
 $(out)/tests/unit/page/test_builder: override LDFLAGS += -Wl,--wrap=proc_run_confined
 
+# test_check sets the processor time.
+$(out)/tests/unit/fetch/body/test_check: override LDFLAGS += -Wl,--wrap=clock_thread_cpu_ns
+
 # test_members counts the passes over a bundle.
 $(out)/tests/unit/bundle/test_members: override LDFLAGS += -Wl,--wrap=reader_open
 

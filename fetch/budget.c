@@ -9,11 +9,13 @@ void budget_init(struct budget *b, const struct fetch_grab *grab)
 {
     *b = (struct budget){.grab = grab};
     pthread_mutex_init(&b->mutex, NULL);
+    check_limit_init(&b->check);
 }
 
 void budget_release(struct budget *b)
 {
     pthread_mutex_destroy(&b->mutex);
+    check_limit_release(&b->check);
 }
 
 /* Returns whether the budget has time for the item. If not, stores the reason in the item. */

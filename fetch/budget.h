@@ -1,7 +1,7 @@
 /*
- * The limits for one process: fetched bytes, and the time for which it profiles itself. All services at one
- * destination are one process and share a budget. The plan leaves out items whose estimate does not fit; the
- * budget counts the received bytes.
+ * The limits for one process: fetched bytes, the time for which it profiles itself, and this machine's
+ * processor time for checking its bodies. All services at one destination are one process and share a budget.
+ * The plan leaves out items whose estimate does not fit; the budget counts the received bytes.
  */
 #ifndef FETCH_BUDGET_H
 #define FETCH_BUDGET_H
@@ -9,15 +9,17 @@
 #include <pthread.h>
 
 #include "fetch/fetch.h"
+#include "fetch/body/check_limit.h"
 #include "fetch/body/index.h"
 #include "fetch/plan.h"
 
 struct budget {
     const struct fetch_grab *grab;
-    pthread_mutex_t mutex; /* guards the members below */
-    uint64_t received;     /* bytes */
-    uint64_t expected;     /* estimated bytes of the current plan's items */
-    int64_t profiled_ms;   /* the profiling time of the planned items and of repeated attempts */
+    struct check_limit check; /* processor time for checking bodies */
+    pthread_mutex_t mutex;    /* guards the members below */
+    uint64_t received;        /* bytes */
+    uint64_t expected;        /* estimated bytes of the current plan's items */
+    int64_t profiled_ms;      /* the profiling time of the planned items and of repeated attempts */
 };
 
 void budget_init(struct budget *b, const struct fetch_grab *grab);

@@ -48,11 +48,15 @@ static int feed_sink(void *ctx, const void *p, size_t n, struct err *err)
     return check_feed(s->check, p, n, err);
 }
 
-static int open_sink(struct sink *s, enum body_format format, struct err *err)
+/* `limit`: of the processor time for the check; NULL: none. */
+static int open_sink(struct sink *s, enum body_format format, struct check_limit *limit, struct err *err)
 {
     s->hash = sha256_new(err);
     s->check = s->hash ? check_new(format, err) : NULL;
-    return s->check ? 0 : -1;
+    if (!s->check)
+        return -1;
+    check_set_limit(s->check, limit);
+    return 0;
 }
 
 static void release_sink(struct sink *s)
@@ -194,7 +198,7 @@ static int open_part(const struct plan_item *plan, const struct item_context *co
     sink->max = context->max_bytes ? context->max_bytes : plan->max_bytes;
     sink->budget = context->budget;
     sink->fd = dir_create(context->work, part, &ret->err);
-    return sink->fd < 0 ? -1 : open_sink(sink, plan->format, &ret->err);
+    return sink->fd < 0 ? -1 : open_sink(sink, plan->format, context->check, &ret->err);
 }
 
 void item_fetch(struct transfer *t, const struct plan_item *plan, const struct item_context *context,
@@ -278,7 +282,8 @@ static int examine_file(const struct item_context *context, enum body_format for
 {
     struct sink sink = {.fd = -1, .path = item->file};
     int rc = -1, fd = dir_open(context->work, item->file, err);
-    if (fd >= 0 && open_sink(&sink, format, err) == 0 && feed_file(&sink, fd, cancel_fd, err) == 0) {
+    if (fd >= 0 && open_sink(&sink, format, context->check, err) == 0 &&
+        feed_file(&sink, fd, cancel_fd, err) == 0) {
         rc = finish_sink(&sink, item, true, err);
         item->bytes = sink.size;
     }
@@ -349,7 +354,7 @@ int fetch_examine_file(const struct fetch_local_file *file, struct fetch_item *r
     int rc = -1;
     ssize_t n = read(file->fd, chunk, sizeof chunk);
     enum body_format format = guess_format(file->path, (const unsigned char *)chunk, n > 0 ? (size_t)n : 0);
-    if (n >= 0 && open_sink(&sink, format, err) < 0)
+    if (n >= 0 && open_sink(&sink, format, NULL, err) < 0)
         goto out;
     for (; n != 0; n = read(file->fd, chunk, sizeof chunk)) {
         if (n < 0 && errno == EINTR)

@@ -13,6 +13,7 @@ struct item_context {
     const char *directory;        /* HOST/SERVICE below it; exists */
     uint64_t max_bytes;           /* of a body; 0: the limit of its kind */
     struct budget *budget;        /* of the service's process */
+    struct check_limit *check;    /* of the service's process; NULL: the check has no limit of time */
     int64_t waited_ms;            /* the time spent waiting for another client's profile */
     const char *concurrent_kinds; /* the kinds fetched at the same time; NULL for none */
     int cancel_fd;                /* ends the check of a file of an earlier run; -1: none */

@@ -64,6 +64,7 @@ static void fetch_when_free(struct worker *w, struct fetch_item *item)
                                    .directory = run->directory,
                                    .max_bytes = run->context->grab->options.max_bytes,
                                    .budget = run->context->budget,
+                                   .check = &run->context->budget->check,
                                    .concurrent_kinds = w->concurrent_kinds,
                                    .cancel_fd = run->context->grab->access.cancel_fd,
                                    .progress_ctx = w,

@@ -113,6 +113,7 @@ static void fetch_one(struct worker *w)
     struct fetch_item item;
     struct item_context context = {.work = run->context->grab->directory,
                                    .directory = run->directory,
+                                   .check = &run->context->budget->check,
                                    .cancel_fd = run->context->grab->access.cancel_fd};
     const struct transfer *transfer = w->transfer ? w->transfer : run->transfer;
     if (worker_planned(w)->already_collected)

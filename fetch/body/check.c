@@ -28,9 +28,11 @@ struct check {
     uint64_t inflated;     /* bytes of the inflated data so far; without gzip, of the body */
     bool is_gzip;
     struct trace_scan *trace; /* BODY_TRACE */
-    bool failed;              /* `why` is the first error of gunzip or a scan */
-    bool scan_failed;         /* the scan of the profile failed before the end */
-    bool gunzipped;           /* the gzip data is whole */
+    struct check_time time;
+    bool is_out_of_time; /* the check ended early; `why` is the reason */
+    bool failed;         /* `why` is the first error of gunzip or a scan */
+    bool scan_failed;    /* the scan of the profile failed before the end */
+    bool gunzipped;      /* the gzip data is whole */
     struct err why;
     bool stopped;     /* the rest of the body cannot change the result */
     bool is_not_gzip; /* the body does not begin as gzip does */
@@ -59,6 +61,10 @@ static int feed_inflated(void *ctx, const void *p, size_t n, struct err *err)
                        "it inflates to more than 128 MiB and %d times its size, as no real profile does",
                        INFLATE_RATIO);
     add_to_head(c, p, n);
+    if (!c->failed && check_time_count(&c->time, err) < 0) {
+        c->is_out_of_time = true;
+        return -1;
+    }
     if (!c->failed && profile_scan_feed(c->scan, p, n, &c->why))
         c->failed = c->scan_failed = true;
     return c->failed && c->head_len == HEAD_SIZE ? -1 : 0;
@@ -100,6 +106,11 @@ void check_free(struct check *c)
     profile_scan_free(c->scan);
     trace_scan_free(c->trace);
     free(c);
+}
+
+void check_set_limit(struct check *c, struct check_limit *limit)
+{
+    c->time.limit = limit;
 }
 
 /* ---- feeding ------------------------------------------------------------------------------------------- */
@@ -149,19 +160,36 @@ static void feed_text(struct check *c, const char *p, size_t n)
     c->last = p[n - 1];
 }
 
+/* Checks the next piece of a profile or a trace, unless the limit of time is exceeded. */
+static int feed_limited(struct check *c, const void *p, size_t n, struct err *err)
+{
+    int rc = 0;
+    if (c->is_out_of_time)
+        return 0;
+    check_time_begin(&c->time, n);
+    if (c->format == BODY_PPROF)
+        rc = feed_pprof(c, p, n, err);
+    else
+        trace_scan_feed(c->trace, p, n, NULL); /* trace_scan_finish reports the errors */
+    struct err why = ERR_INIT;
+    bool is_over = check_time_count(&c->time, &why) < 0;
+    if (rc == 0 && !c->failed && is_over) {
+        c->failed = c->stopped = c->is_out_of_time = true;
+        c->why = why;
+    }
+    return rc;
+}
+
 int check_feed(struct check *c, const void *p, size_t n, struct err *err)
 {
     int rc = 0;
     if (n == 0)
         return 0;
-    if (c->format == BODY_PPROF)
-        rc = feed_pprof(c, p, n, err);
-    else
+    if (c->format != BODY_PPROF)
         add_to_head(c, p, n);
-    /* trace_scan_finish reports the errors of a trace. */
-    if (c->format == BODY_TRACE)
-        trace_scan_feed(c->trace, p, n, NULL);
-    if (c->format == BODY_TEXT)
+    if (c->format == BODY_PPROF || c->format == BODY_TRACE)
+        rc = feed_limited(c, p, n, err);
+    else if (c->format == BODY_TEXT)
         feed_text(c, p, n);
     c->size += n;
     return rc;
@@ -280,6 +308,11 @@ int check_finish(struct check *c, struct check_result *ret, struct err *err)
         return err_set(err, ERR_FAILED, "the body is empty");
     if (format_is_text(c->head, c->head_len))
         text_printable(ret->beginning, sizeof ret->beginning, c->head, c->head_len);
+    if (c->is_out_of_time) {
+        if (err)
+            *err = c->why;
+        return -1;
+    }
     switch (c->format) {
     case BODY_PPROF:
         return finish_pprof(c, ret, err);

@@ -12,6 +12,7 @@
 
 #include "base/base.h"
 #include "proto/proto.h"
+#include "fetch/body/check_limit.h"
 
 struct check_result {
     bool has_profile; /* `profile` is filled: the scan read the whole message */
@@ -25,6 +26,10 @@ struct check;
 
 struct check *check_new(enum body_format format, struct err *err);
 void check_free(struct check *c);
+
+/* Limits the processor time of the check. Call it before the first check_feed. A body that exceeds the limit
+ * is bad. */
+void check_set_limit(struct check *c, struct check_limit *limit);
 
 /* Returns 0 also for a body that is already known to be bad: the caller stores it, and check_finish reports
  * the error. -1 only if the check itself cannot continue (no memory). */

@@ -146,6 +146,16 @@ PY
     fi
 }
 
+@test "a grab ends the check of a body that inflates to very many fields, and keeps the body as damaged" {
+    serve_profile fields
+    run_measured 4.5 -i inventory.yaml --host here -o b.tar.gz heap
+    assert_status 1
+    assert_stderr_has 'heap: checking its body takes more than 2.'
+    assert_stderr_has 'hint: the bytes that arrived are kept: `profgrab pprof FILE` reads them within limits of memory and time'
+    tar xzf b.tar.gz
+    cmp b/here/app/heap.pb.gz.damaged fields.pb.gz
+}
+
 @test "a source's answer of 60 MB of any shape takes at most 10 s and 300 MB" {
     local shape
     write_inventory
@@ -331,41 +341,6 @@ SHAPES
     run_bounded view --no-browser x/bad.txt.gz
     assert_status 1
     refute_stderr_has 'going on without'
-}
-
-# serve_profile KIND: starts a service whose heap profile is the hostile file KIND.pb.gz, on a direct route. Sets $server and $number, its
-# process and port, and writes inventory.yaml.
-serve_profile() {
-    hostile_file "$1.pb.gz" "$1"
-    cat >serve.py <<'PY'
-import http.server, sys
-
-profile = open(sys.argv[1], "rb").read()
-index = b"<html><head><title>/debug/pprof/</title></head><body>/debug/pprof/<br><table><tr><td>1</td><td><a href=heap?debug=1>heap</a></td></tr></table></body></html>"
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        body = profile if "heap" in self.path else index
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *words):
-        pass
-
-
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-print(server.server_port, flush=True)
-server.serve_forever()
-PY
-    mkfifo port
-    python3 serve.py "$1.pb.gz" >port 3>&- &
-    server=$!
-    read -r number <port
-    printf 'version: 1\nservices:\n  app: { port: %s }\nhosts:\n  here: { connect: direct, address: 127.0.0.1, services: [app] }\n' "$number" >inventory.yaml
-    chmod 600 inventory.yaml
 }
 
 teardown() {

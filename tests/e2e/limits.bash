@@ -1,11 +1,16 @@
 # Runs profgrab on hostile input within limits of processor time and memory. tests/long/limits.bats tries every shape of input,
 # 79-limits.bats some of them. They have `load limits` after `load helper`, and remove $scratch in their teardown.
-# shellcheck shell=bash disable=SC2016,SC2030,SC2031,SC2154 # each test is a subshell; the rig sets rig_root, bats's run sets status
+# shellcheck shell=bash disable=SC2016,SC2030,SC2031,SC2034,SC2154 # each test is a subshell; the rig sets rig_root, bats's run sets status
 
 # run_bounded ARG...: runs profgrab with at most 10 s of processor time and 300 MB.
 run_bounded() {
+    run_measured 10 "$@"
+}
+
+# run_measured SECONDS ARG...: runs profgrab with at most that processor time and 300 MB.
+run_measured() {
     [[ $profgrab_program != *-1/* && $profgrab_program != *-thread/* ]] || skip 'sanitizers have no limit of memory'
-    run --separate-stderr "$rig_root/tests/rig/measure.py" 10 300 -- "$profgrab_program" "$@"
+    run --separate-stderr "$rig_root/tests/rig/measure.py" "$1" 300 -- "$profgrab_program" "${@:2}"
     [[ $status != 99 ]] || fail_run 'more processor time or memory than allowed'
 }
 
@@ -163,6 +168,45 @@ check_services() {
     run_bounded "$@" services.tar.gz
     assert_status 0
     refute_stderr_has 'services.tar.gz'
+}
+
+# serve_profile KIND [NAME...]: starts a service whose profiles of these names (heap) are the hostile file KIND.pb.gz, on a direct route.
+# Each name has `heap` in it. Sets $server and $number, its process and port, and writes inventory.yaml.
+serve_profile() {
+    local file=$1.pb.gz
+    hostile_file "$file" "$1"
+    shift
+    cat >serve.py <<'PY'
+import http.server, sys
+
+profile = open(sys.argv[1], "rb").read()
+names = sys.argv[2:] or ["heap"]
+rows = "".join(f"<tr><td>1</td><td><a href={name}?debug=1>{name}</a></td></tr>" for name in names)
+index = f"<html><head><title>/debug/pprof/</title></head><body>/debug/pprof/<br><table>{rows}</table></body></html>".encode()
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = profile if "heap" in self.path else index
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *words):
+        pass
+
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+print(server.server_port, flush=True)
+server.serve_forever()
+PY
+    mkfifo port
+    python3 serve.py "$file" "$@" >port 3>&- &
+    server=$!
+    read -r number <port
+    printf 'version: 1\nservices:\n  app: { port: %s }\nhosts:\n  here: { connect: direct, address: 127.0.0.1, services: [app] }\n' "$number" >inventory.yaml
+    chmod 600 inventory.yaml
 }
 
 # check_hostile_workdirs KIND...: resume of such a work directory fails with the message for it, within the limits.

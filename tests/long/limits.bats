@@ -8,6 +8,7 @@ load ../e2e/limits
 setup_file() { e2e_setup_file; }
 
 teardown() {
+    [[ -z ${server-} ]] || kill "$server"
     [[ -z ${scratch-} ]] || rm -rf "$scratch"
     e2e_teardown
 }
@@ -76,6 +77,16 @@ teardown() {
     assert_stdout_has '(likewise h s1, h s10, h s100 and 19996 more)'
     check_services report --markdown
     check_services view --no-browser
+}
+
+@test "a grab ends the checks of very many bodies that inflate too much after 10 s" {
+    serve_profile inflating heap heap{1..19}
+    run_measured 14 -i inventory.yaml --host here -o b.tar.gz all
+    assert_status 1
+    assert_stderr_has 'heap: checking its body takes more than 2.0 s of processor time'
+    assert_stderr_has 'heap19: checking all bodies of this process takes more than 10.'
+    tar xzf b.tar.gz
+    for i in {1..19}; do cmp "b/here/app/heap$i.pb.gz.damaged" inflating.pb.gz; done
 }
 
 @test "bundle create of very many bodies that inflate a thousandfold takes at most 10 s and 300 MB" {

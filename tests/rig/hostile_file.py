@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """hostile_file.py FILE KIND: makes a profile, a dump or a bundle that takes much time or memory to read."""
-import gzip, io, struct, sys, tarfile, zlib
+import gzip, io, random, struct, sys, tarfile, zlib
 
 path, kind = sys.argv[1:]
 
@@ -174,6 +174,10 @@ elif kind == "bundle-of-zeros":
     bundle(manifest(item), {"g.txt": b"goroutine 1 [running]:\n" + b"a, " * 80000000})
 elif kind == "inflating":  # Empty strings take longest.
     open(path, "wb").write(profile([], b"") + gzip.compress(b"\x32\x00" * (4 << 20), mtime=0) * 30)
+elif kind == "fields":  # 2 MB of random bytes raise the limit of inflated bytes
+    random.seed(7)
+    head = profile([random.randbytes(2 << 20)], b"")
+    open(path, "wb").write(head + gzip.compress(b"\x32\x00" * (20 << 20), mtime=0) * 6)
 elif kind == "types":
     strings = b"".join(field(6, text) for text in (b"", b"cpu", b"count"))
     open(path, "wb").write(gzip.compress(field(1, value(1, 1) + value(2, 2)) * 4000000 + strings, mtime=0))
@@ -210,6 +214,5 @@ elif kind in ("signs", "quotes", "names", "secrets", "zip-in-zip", "undescribed"
               "too-many-directories", "entries-to-resume", "long-paths", "too-long-paths", "strings"):
     write_hostile_bundle(kind)
 elif kind == "large":
-    import random
     random.seed(7)
     open(path, "wb").write(profile([b"main." + random.randbytes(20).hex().encode() for _ in range(20000)], b""))

@@ -11,6 +11,7 @@
 
 #include "fetch/body/check.h"
 #include "tests/unit/damage.h"
+#include "tests/unit/unit.h"
 
 #include "base/banned.h"
 
@@ -431,6 +432,116 @@ static void a_body_that_inflates_too_much_is_bad(void **state)
                         "it inflates to more than 128 MiB and 64 times its size, as no real profile does");
 }
 
+/* ---- limits of processor time ----------------------------------------------------------------------------
+ */
+
+/* The processor time of this thread, as the check sees it: each call adds `step`, if it is not 0. */
+static int64_t fake_step_ns, fake_now_ns;
+
+int64_t __real_clock_thread_cpu_ns(void);
+int64_t __wrap_clock_thread_cpu_ns(void);
+int64_t __wrap_clock_thread_cpu_ns(void)
+{
+    return fake_step_ns ? fake_now_ns += fake_step_ns : __real_clock_thread_cpu_ns();
+}
+
+/* Checks the body byte by byte within the limit. */
+static int check_within(struct check_limit *limit, enum body_format format, const void *p, size_t n,
+                        struct check_result *ret, struct err *err)
+{
+    struct check *c = check_new(format, err);
+    assert_non_null(c);
+    check_set_limit(c, limit);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(check_feed(c, (const char *)p + i, 1, err), 0);
+    int rc = check_finish(c, ret, err);
+    check_free(c);
+    return rc;
+}
+
+/* For each byte the check counts the time twice (before and after the scan). */
+static void a_body_has_a_limit_of_processor_time(void **state)
+{
+    struct check_limit limit;
+    struct check_result result;
+    struct err err = ERR_INIT;
+    (void)state;
+    check_limit_init(&limit);
+    fake_step_ns = (INT64_C(1980) * 1000000) / (2 * PROFILE_SIZE);
+    assert_ok(check_within(&limit, BODY_PPROF, profile, PROFILE_SIZE, &result, &err), &err);
+    assert_true(result.has_profile);
+    fake_step_ns = (INT64_C(2020) * 1000000) / (2 * PROFILE_SIZE);
+    assert_int_equal(check_within(&limit, BODY_PPROF, profile, PROFILE_SIZE, &result, &err), -1);
+    assert_int_equal(err.kind, ERR_FAILED);
+    assert_string_equal(err.msg, "checking its body takes more than 2.0 s of processor time, more than real "
+                                 "profiles need: the rest is not checked");
+    assert_non_null(strstr(err.hint, "`profgrab pprof FILE`"));
+    assert_false(result.has_profile || result.has_other_format);
+    check_limit_release(&limit);
+    fake_step_ns = 0;
+}
+
+static void a_trace_has_a_limit_of_processor_time(void **state)
+{
+    struct check_limit limit;
+    struct check_result result;
+    struct err err = ERR_INIT;
+    (void)state;
+    check_limit_init(&limit);
+    fake_step_ns = INT64_C(1000000000);
+    assert_int_equal(check_within(&limit, BODY_TRACE, "go 1.22 trace\0\0\0", 16, &result, &err), -1);
+    assert_string_equal(err.msg, "checking its body takes more than 2.0 s of processor time, more than real "
+                                 "profiles need: the rest is not checked");
+    check_limit_release(&limit);
+    fake_step_ns = 0;
+}
+
+/* Text needs no limit, because a check of it takes little time for each byte. */
+static void all_bodies_of_a_process_share_a_limit(void **state)
+{
+    struct check_limit limit;
+    struct check_result result;
+    struct err err = ERR_INIT;
+    (void)state;
+    check_limit_init(&limit);
+    fake_step_ns = (INT64_C(1900) * 1000000) / (2 * PROFILE_SIZE);
+    for (int i = 0; i < 5; i++)
+        assert_ok(check_within(&limit, BODY_PPROF, profile, PROFILE_SIZE, &result, &err), &err);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(check_within(&limit, BODY_PPROF, profile, PROFILE_SIZE, &result, &err), -1);
+        assert_string_equal(err.msg,
+                            "checking all bodies of this process takes more than 10.0 s of processor "
+                            "time, more than real profiles need: the rest is not checked");
+    }
+    assert_ok(check_within(&limit, BODY_TEXT, "text\n", 5, &result, &err), &err);
+    check_limit_release(&limit);
+    fake_step_ns = 0;
+}
+
+/* Both limits grow with the received bytes; the one for all bodies up to 60 s. */
+static void limits_of_processor_time_grow_with_the_bytes(void **state)
+{
+    struct check_limit limit;
+    struct err err = ERR_INIT;
+    (void)state;
+    check_limit_init(&limit);
+    fake_step_ns = 1;
+    struct check_time body = {.limit = &limit};
+    check_time_begin(&body, 100000000);
+    fake_now_ns += INT64_C(19000000000);
+    assert_ok(check_time_count(&body, &err), &err);
+    fake_now_ns += INT64_C(1500000000);
+    assert_int_equal(check_time_count(&body, &err), -1);
+    assert_non_null(strstr(err.msg, "all bodies of this process takes more than 20.0 s"));
+    check_time_begin(&body, UINT64_C(1000000000000000));
+    assert_ok(check_time_count(&body, &err), &err);
+    fake_now_ns += INT64_C(40000000000);
+    assert_int_equal(check_time_count(&body, &err), -1);
+    assert_non_null(strstr(err.msg, "all bodies of this process takes more than 60.0 s"));
+    check_limit_release(&limit);
+    fake_step_ns = 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -448,6 +559,10 @@ int main(void)
         cmocka_unit_test(a_dump_cut_by_the_server_is_bad),
         cmocka_unit_test(damaged_bodies_pass_or_fail_with_a_message),
         cmocka_unit_test(a_body_that_inflates_too_much_is_bad),
+        cmocka_unit_test(a_body_has_a_limit_of_processor_time),
+        cmocka_unit_test(a_trace_has_a_limit_of_processor_time),
+        cmocka_unit_test(all_bodies_of_a_process_share_a_limit),
+        cmocka_unit_test(limits_of_processor_time_grow_with_the_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
