@@ -83,7 +83,7 @@ Q := $(if $(V),,@)
 say = @$(if $(V),:,printf '%-6s %s\n' '$(1)' '$(2)')
 
 .PHONY: all program pages libraries help deps check demo units e2e e2e-programs browser pictures captures lint bench bench-ssh bench-handoff
-.PHONY: benches bench-pprof bench-report bench-fleet clean install uninstall
+.PHONY: benches bench-pprof bench-report bench-fleet bench-http clean install uninstall
 .PHONY: flags format fuzzers fuzz fuzz-corpus quick cost coverage check-long valgrind ssh-table
 .DELETE_ON_ERROR:
 
@@ -368,6 +368,10 @@ bench-pprof: all $(out)/bench/generate $(out)/bench/inflate
 # BENCH_ROWS="page capture" measures only these rows. BENCH_ROUNDS=3 measures each three times.
 bench-report: all $(out)/bench/generate
 	BENCH=$(CURDIR)/$(out)/bench tests/bench/run-report $(BENCH_ROWS)
+
+# BENCH_ROWS="page small" measures only these rows. BENCH_ROUNDS=3 measures each three times.
+bench-http: all $(out)/bench/generate $(out)/bench/small
+	BENCH=$(CURDIR)/$(out)/bench tests/bench/run-http $(BENCH_ROWS)
 
 # BENCH_ROWS="one memory" measures only these rows. BENCH_TARGETS=20 BENCH_ROUNDS=1 gives quick, rough figures.
 bench-fleet: all

@@ -333,8 +333,8 @@ static void only_regular_files_are_sources(void **state)
     free(fifo);
 }
 
-/* Asserts the only line of a file whose path is `name` on the machine that compiled the program; NULL: the file
- * is not found. */
+/* Asserts the only line of a file whose path is `name` on the machine that compiled the program; NULL: the
+ * file is not found. */
 static void assert_go_source(const char *name, const char *expected)
 {
     struct err err = ERR_INIT;
@@ -366,7 +366,8 @@ static void write_below(const char *dir, const char *path, const char *text)
 
 static void sources_of_go_are_found_where_this_machine_has_them(void **state)
 {
-    char *root = format_text("%s/goroot", (const char *)*state), *path = format_text("%s/gopath", (const char *)*state);
+    char *root = format_text("%s/goroot", (const char *)*state),
+         *path = format_text("%s/gopath", (const char *)*state);
     write_below(root, "src/zzz/a.go", "library");
     write_below(root, "secret.go", "secret");
     write_below(path, "pkg/mod/example.com/m@v1.2.3/b.go", "module");
