@@ -131,9 +131,9 @@ export function makeProfileView(entry, profile, go, theme, around = {}) {
         const weighed = (only) => (sides ? weighSides(sides, state.type, only) : weigh(tree, state.type, only));
         state.figures = weighed(keep);
         state.functions = null;
-        // Shares refer to the whole profile, also with a filter. Shares of a difference refer to the sum of all
-        // changes.
-        state.sum = (keep ? weighed(null) : state.figures).weight[0];
+        // Shares refer to the whole profile, also with a filter, of this page or of a server (profile.totals, by type).
+        // Shares of a difference refer to the sum of all changes.
+        state.sum = profile.totals ? profile.totals[state.type] : (keep ? weighed(null) : state.figures).weight[0];
     }
 
     function flatAndCum() {

@@ -183,6 +183,17 @@ test('the flame graph: search while typing, zoom, small picture, callers and cal
         assert.equal(requests.filter((request) => request.includes('/ui/')).length, 2);
     }));
 
+test('with a filter, shares refer to the whole profile', () =>
+    open('ui/flamegraph', {}, async (page) => {
+        const all = await page.locator('.detail').textContent();
+        const whole = Number(all.match(/(\d+)ms \(100%\)/)[1]);
+        await changeAnswers(page, (answer) => ({ totals: [whole / 10, whole * 1e6], ...answer }));
+        await search(page).fill(BUSY);
+        await search(page).press('Enter');
+        await hasParameter(page, 'f', BUSY);
+        await until(page, () => /^all\d+ms \(\d\d(\.\d+)?%\)/.test(document.querySelector('.detail').textContent));
+    }));
+
 test('keys: 1, 2 and 3 for the graph, u for undo, / for the search, ? for the help', () =>
     open('ui/top', {}, async (page) => {
         await page.keyboard.press('2');
@@ -441,10 +452,6 @@ test('source of the real program: values beside the lines, and a pasted text in 
         await page.locator('.source-file textarea').first().fill(Array.from({ length: number }, (_, i) => `pasted line ${i + 1}`).join('\n'));
         await button(page, 'Use this source').first().click();
         await until(page, (text) => document.querySelector('.source .hit code').textContent === text, `pasted line ${number}`);
-        // The text is in later answers, too.
-        await page.reload();
-        await shows(page, 'source');
-        assert.equal(await page.locator('.source .hit code').first().textContent(), `pasted line ${number}`);
     }));
 
 test('disassembly: the names of functions are links', () =>
@@ -484,7 +491,7 @@ test('tags: a value focuses on it or ignores it, a key can be hidden', () =>
     }));
 
 test('an error keeps the view, the URL and the history; the next answer removes it', () =>
-    open('ui/top', { errors: /400 \(Bad Request\)|net::ERR/ }, async (page) => {
+    open('ui/top', { errors: /400 \(Bad Request\)|403 \(Forbidden\)|net::ERR/ }, async (page) => {
         const all = await names(page);
         await search(page).fill('a(');
         await search(page).press('Enter');
@@ -496,6 +503,10 @@ test('an error keeps the view, the URL and the history; the next answer removes 
         await choose(page, 'View', 'Tags');
         await shows(page, 'tags');
         assert.equal(await alert(page), '');
+        // Another run of the program has another token.
+        await page.context().clearCookies();
+        await choose(page, 'View', 'Graph');
+        await until(page, () => document.querySelector('[role=alert]').textContent === 'HTTP status 403: load the page again');
         // The server has ended.
         await page.route('**/ui/**', (route) => route.abort());
         await choose(page, 'View', 'Graph');
@@ -503,6 +514,15 @@ test('an error keeps the view, the URL and the history; the next answer removes 
         await shows(page, 'tags');
         await page.goBack();
         await shows(page, 'top');
+    }));
+
+test('a difference: one colour for more, one for less', () =>
+    open('ui/flamegraph', { file: 'hostile/difference.pb.gz' }, async (page) => {
+        await page.getByText('less than before').waitFor();
+        const { colours } = await measureInk(page);
+        assert.ok(colours.length >= 2, colours.join());
+        await choose(page, 'View', 'Top');
+        await until(page, () => [...document.querySelectorAll('.rows .c-flat')].some((cell) => cell.textContent.startsWith('-')));
     }));
 
 test('messages of the report are shown', () =>

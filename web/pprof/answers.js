@@ -9,9 +9,16 @@ const LONGEST_ERROR = 500;
 /** The error of a request that a newer one has ended. */
 export const isEnded = (error) => error.name === 'AbortError';
 
+/** The sentence of an answer with an error status. A page instead of a sentence asks for the token. */
+async function errorOf(response) {
+    if (!/^text\/plain\b/.test(response.headers.get('Content-Type'))) return `HTTP status ${response.status}: load the page again`;
+    const [line] = (await response.text()).trim().split('\n');
+    return cut(visible(line), LONGEST_ERROR) || `HTTP status ${response.status}`;
+}
+
 async function answerOf(response) {
+    if (!response.ok) throw new Error(await errorOf(response));
     const text = await response.text();
-    if (!response.ok) throw new Error(cut(visible(text.trim().split('\n')[0]), LONGEST_ERROR) || `HTTP status ${response.status}`);
     try {
         return JSON.parse(text);
     } catch {
@@ -19,8 +26,14 @@ async function answerOf(response) {
     }
 }
 
+/** Sends a request that changes the server's state. Throws an Error with a sentence for the reader. */
+export async function sendChange(method, url) {
+    const response = await send(url, { method });
+    if (!response.ok) throw new Error(await errorOf(response));
+}
+
 /** Sends a request. Throws an Error with a sentence for the reader. */
-export async function send(url, options) {
+async function send(url, options) {
     try {
         // Without no-store, the browser may show a cached answer in place of the page with the same URL.
         return await fetch(url, { cache: 'no-store', credentials: 'same-origin', ...options });

@@ -2,19 +2,13 @@
 
 import { element, untrusted, visible } from '../text.js';
 import { changedAddress, parameterOf } from './address.js';
-import { send } from './answers.js';
-
-/** The requests that change a config need a POST or DELETE, so that a link of another page cannot send them. */
-async function change(method, url) {
-    const response = await send(url, { method });
-    if (!response.ok) throw new Error(visible((await response.text()).trim().split('\n')[0]) || `HTTP status ${response.status}`);
-}
+import { sendChange } from './answers.js';
 
 /** The entries of the menu. page: see views.js; changed(): asks for the list again; fail(text): shows an error. */
 export function configEntries(page, answer, { changed, fail }) {
     const run = async (method, url) => {
         try {
-            await change(method, url);
+            await sendChange(method, url);
         } catch (e) {
             return fail(e.message);
         }

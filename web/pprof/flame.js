@@ -25,7 +25,8 @@ function makeNumbers(profile) {
 }
 
 export function makeFlameView(answer, page) {
-    const profile = profileOf(answer.data);
+    // The totals before the filters, if the server sends them.
+    const profile = { ...profileOf(answer.data), totals: answer.totals || null };
     const numberOf = makeNumbers(profile);
     const entry = { title: answer.title, kind: kindOf(profile) };
 
