@@ -71,6 +71,14 @@ static int64_t share_of(const struct report *report, int64_t v, int64_t parts)
     return share < parts ? share : parts;
 }
 
+void dot_format_value(const struct dot *d, char dst[MEASURE_TEXT], int64_t value)
+{
+    report_format_value(d->report, dst, value);
+    for (char *c = dst; *c; c++)
+        if (*c == '"' || *c == '\\' || *c == '\n')
+            *c = '?';
+}
+
 /* ---- parts --------------------------------------------------------------------------------------------- */
 
 /* "12ms (3.40%)" */
@@ -84,14 +92,14 @@ static void add_share(struct dot *d, const char *value, int64_t v)
 static void add_values(struct dot *d, int64_t flat, int64_t cum)
 {
     char text[MEASURE_TEXT];
-    report_format_value(d->report, text, flat);
+    dot_format_value(d, text, flat);
     if (flat)
         add_share(d, text, flat);
     else
         buf_adds(&d->text, "0");
     if (cum == flat)
         return;
-    report_format_value(d->report, text, cum);
+    dot_format_value(d, text, cum);
     buf_adds(&d->text, flat ? "\\nof " : " of ");
     add_share(d, text, cum);
 }
@@ -113,7 +121,7 @@ static int write_node(struct dot *d, uint32_t node, double largest)
     int64_t flat = node_flat(n), cum = node_cum(n);
     char value[MEASURE_TEXT];
     double score = color_score(d->report, cum);
-    report_format_value(d->report, value, cum);
+    dot_format_value(d, value, cum);
     buf_addf(&d->text, "N%u [label=\"", d->ids[node]);
     dot_node_lines(d->g, &n->info, &d->text);
     add_values(d, flat, cum);
@@ -144,7 +152,7 @@ static int write_edge(struct dot *d, const struct edge *e, bool has_nodelets)
 {
     int64_t w = measure_divide(e->weight, e->weight_div);
     char value[MEASURE_TEXT];
-    report_format_value(d->report, value, w);
+    dot_format_value(d, value, w);
     buf_addf(&d->text, "N%u -> N%u [label=\" %s%s\"", d->ids[e->from], d->ids[e->to], value,
              e->inlined ? "\\n (inline)" : "");
     if (d->report->total) {
@@ -179,7 +187,7 @@ static int write_legend(struct dot *d)
     heading_add_picture(d->report, d->g, &legend);
     int rc = buf_check(&legend.text, "the legend", d->report->err);
     buf_adds(&d->text, "digraph \"");
-    add_text(d, title.n ? title : STR("unnamed"));
+    dot_escape(&d->text, title.n ? title : STR("unnamed"));
     buf_adds(&d->text, "\" {\nnode [style=filled fillcolor=\"#f8f8f8\"]\nsubgraph cluster_L { \"");
     if (rc == 0) {
         dot_escape(&d->text, (struct str){buf_str(&legend.text), legend.first_length});

@@ -14,6 +14,9 @@ struct dot {
 
 /* Adds a text for use between quotes: escapes \ and ", and ends lines with \l (left-aligned). */
 void dot_escape(struct buf *to, struct str s);
+/* Writes a value with the report's unit, for use between quotes. The profile chose the unit, so characters
+ * that would end the quotes become question marks. */
+void dot_format_value(const struct dot *d, char dst[MEASURE_TEXT], int64_t value);
 /* Adds a node's label in short lines: the address, the parts of the shortened name, the file and line. The
  * name example.org/x/util.(*Cache).Get has the parts "util", "(*Cache)" and "Get". */
 void dot_node_lines(const struct graph *g, const struct node_info *info, struct buf *to);

@@ -111,7 +111,7 @@ static void add_box(struct nodelets *nodelets, const char *box, struct str name,
 {
     char weight[MEASURE_TEXT];
     struct buf *to = &nodelets->d->text;
-    report_format_value(nodelets->d->report, weight, w);
+    dot_format_value(nodelets->d, weight, w);
     buf_addf(to, "N%s [label = \"", box);
     buf_add(to, name.p, name.n);
     buf_addf(to, "\" id=\"N%s\" fontsize=8 shape=box3d tooltip=\"%s\"]\n", box, weight);

@@ -132,6 +132,9 @@ int report_heading(const struct profile *p, const struct report_settings *settin
 int report_filter(struct profile *p, const struct report_settings *settings,
                   const struct report_callbacks *callbacks, struct err *err);
 
+/* Writes the total of each sample type of a profile, to which a report's percentages refer. */
+void report_totals(const struct profile *p, const struct report_settings *settings, int64_t *ret);
+
 /* Makes a function of each place that the granularity of report_filter distinguishes, for a picture that
  * identifies functions by name and file: "main.f:12" for a line, "/src/f.go" for a file. */
 int report_name_places(struct profile *p, struct err *err);

@@ -1,4 +1,6 @@
 /* The views of the page of -http, one row for each. A child of the delegate makes one view. */
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/pprof/picture.h"
@@ -20,6 +22,7 @@ struct view {
     const char *from, *to; /* the sources that the view compares; NULL: all sources are merged */
     struct buf heading;    /* lines about the profile */
     struct buf messages;   /* lines of the report for the user */
+    struct buf totals;     /* of each sample type, a JSON array; empty: none */
 };
 
 /* ---- reports ------------------------------------------------------------------------------------------- */
@@ -79,7 +82,22 @@ static int make_text(struct view *v, enum report_format format, struct buf *ret,
 
 /* ---- views --------------------------------------------------------------------------------------------- */
 
-/* Changes the profile to what the flame graph shows. */
+static int add_totals(struct view *v, struct err *err)
+{
+    const struct profile *p = v->profile;
+    int64_t *totals = calloc(p->n_sample_types + 1, sizeof *totals);
+    if (!totals)
+        return err_nomem(err);
+    report_totals(p, &v->options.report, totals);
+    for (size_t i = 0; i < p->n_sample_types; i++)
+        buf_addf(&v->totals, "%s%" PRId64, i > 0 ? "," : "[", totals[i]);
+    buf_addc(&v->totals, ']');
+    free(totals);
+    return 0;
+}
+
+/* Changes the profile to what the flame graph shows. Shares refer to all samples, or with the parameter `rel`
+ * to those that pass the filters. */
 static int filter_calls(struct view *v, struct err *err)
 {
     struct collected c = {NULL, &v->messages};
@@ -90,7 +108,9 @@ static int filter_calls(struct view *v, struct err *err)
     s->trim = false;
     if (!v->options.granularity)
         s->granularity = REPORT_BY_FILEFUNCTION;
-    if (report_filter(v->profile, s, &callbacks, err) < 0 ||
+    if ((!s->relative_percentages && add_totals(v, err) < 0) ||
+        report_filter(v->profile, s, &callbacks, err) < 0 ||
+        (s->relative_percentages && add_totals(v, err) < 0) ||
         report_sample_index(v->profile, s->sample_index, &type, err) < 0)
         return -1;
     v->profile->default_sample_type = v->profile->sample_types[type].type;
@@ -257,6 +277,8 @@ static int add_frame(struct buf *to, const struct view *v, const char *name, str
     buf_addf(to, ",\"isDifference\":%s", o->base || v->from ? "true" : "false");
     if (add_types(to, v, err) < 0)
         return -1;
+    if (v->totals.len > 0)
+        buf_addf(to, ",\"totals\":%s", buf_str(&v->totals));
     buf_adds(to, ",\"configs\":");
     return web_settings_add_menu(v->request, to, err);
 }
@@ -435,7 +457,8 @@ int web_answer(void *ctx, const struct delegate_request *r, int body_fd, unsigne
     struct view v = {.request = r,
                      .profile = web->profile,
                      .heading = BUF_INIT(TEXT_BYTES),
-                     .messages = BUF_INIT(TEXT_BYTES)};
+                     .messages = BUF_INIT(TEXT_BYTES),
+                     .totals = BUF_INIT(TEXT_BYTES)};
     if (web_read_query(web->options, r, &v.options, err) < 0)
         return -1;
     int rc = load_compared(web, &v, err);
@@ -444,5 +467,6 @@ int web_answer(void *ctx, const struct delegate_request *r, int body_fd, unsigne
     shell_options_release(&v.options);
     buf_release(&v.heading);
     buf_release(&v.messages);
+    buf_release(&v.totals);
     return rc;
 }

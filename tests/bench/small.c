@@ -1,9 +1,10 @@
 /*
  * Small answers over HTTP, for run-http:
  *
- *   small bare|ours          a server on a free loopback port, which it prints; it answers every request with twelve bytes, until
- *                            its standard input ends. bare: evhttp alone; ours: httpd/, with all its checks
- *   small load PORT SECONDS  32 connections to that server, each with one request at a time; prints the answers per second
+ *   small bare|ours          a server on a free loopback port, which it prints; it answers every request with
+ * twelve bytes, until its standard input ends. bare: evhttp alone; ours: httpd/, with all its checks small
+ * load PORT SECONDS  32 connections to that server, each with one request at a time; prints the answers per
+ * second
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -54,8 +55,7 @@ static int serve_bare(void)
 {
     struct event_base *base = event_base_new();
     struct evhttp *http = base ? evhttp_new(base) : NULL;
-    struct evhttp_bound_socket *bound =
-        http ? evhttp_bind_socket_with_handle(http, "127.0.0.1", 0) : NULL;
+    struct evhttp_bound_socket *bound = http ? evhttp_bind_socket_with_handle(http, "127.0.0.1", 0) : NULL;
     struct event *end = base ? event_new(base, STDIN_FILENO, EV_READ, stop, base) : NULL;
     struct sockaddr_in at;
     socklen_t n = sizeof at;
@@ -112,7 +112,8 @@ static int ask(struct client *c)
 
 static int connect_to(uint16_t port)
 {
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in at = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     return fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof at) == 0 ? fd : -1;
 }

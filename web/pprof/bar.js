@@ -6,6 +6,7 @@ import { titleOf } from '../kinds.js';
 import { patternOfName } from '../search.js';
 import { addedPattern, noFilters, selectedType } from './address.js';
 import { REFINEMENTS } from './actions.js';
+import { compareEntries } from './compare.js';
 import { configEntries } from './configs.js';
 import { makeMenu } from './menu.js';
 import { PPROF_VIEWS } from './views.js';
@@ -24,9 +25,11 @@ export function makeBar(page, { theme, help }) {
         makeMenu('Sample', sampleEntries),
         makeMenu('Refine', refineEntries),
         makeMenu('Config', () => configEntries(page, page.answer(), page)),
+        makeMenu('Compare', () => compareEntries(page, page.answer())),
         makeMenu('Download', downloadEntries),
     ];
     const [view, sample] = menus;
+    const compare = menus.find(({ name }) => name === 'Compare');
     const undo = element('button', { type: 'button', title: 'undo the last change of filters (u)', on: { click: page.undo } }, 'Undo');
     const node = element(
         'header',
@@ -94,6 +97,7 @@ export function makeBar(page, { theme, help }) {
         view.say('View ', element('small', {}, row.title));
         sample.say('Sample ', untrusted(type ? type.type : '', 'small'));
         undo.disabled = !page.canUndo();
+        compare.node.hidden = page.answer().sources.length < 2;
     }
 
     return { node, update, refresh: () => menus.forEach((menu) => menu.refresh()), close: () => menus.forEach((menu) => menu.close()), search };

@@ -15,13 +15,13 @@ document.addEventListener('click', (event) => {
 /** Moves the focus between the entries of an open menu. Returns whether the key does that. */
 function moveFocus(box, key) {
     if (!box.open || (key !== 'ArrowDown' && key !== 'ArrowUp')) return false;
-    const stops = [...box.querySelectorAll('summary, a, button, input')].filter((node) => !node.disabled);
+    const stops = [...box.querySelectorAll('summary, a, button, input, select')].filter((node) => !node.disabled);
     const at = stops.indexOf(document.activeElement);
     stops[(at + (key === 'ArrowDown' ? 1 : stops.length - 1)) % stops.length].focus();
     return true;
 }
 
-/** entries(): elements, one for each line, made when the menu opens. Returns {node, say(title), refresh(), close()}. */
+/** entries(): elements, one for each line, made when the menu opens. Returns {name, node, say(title), refresh(), close()}. */
 export function makeMenu(title, entries) {
     const summary = element('summary', {}, title);
     const list = element('ul', {});
@@ -53,5 +53,5 @@ export function makeMenu(title, entries) {
         event.stopPropagation();
     });
 
-    return { node: box, say: (...title) => summary.replaceChildren(...title), refresh, close };
+    return { name: title, node: box, say: (...title) => summary.replaceChildren(...title), refresh, close };
 }
