@@ -85,7 +85,9 @@ int source_code_new(struct profile *p, const char *source_path, const char *trim
     s->has_source_path = source_path && *source_path;
     s->trim_path = strdup(trim_path ? trim_path : "");
     if (!s->search_path || !s->trim_path) {
-        int rc = err_set(err, ERR_LOCAL_IO, "could not stat current dir: %s", strerror(errno));
+        int rc = s->has_source_path || s->search_path
+                     ? err_nomem(err)
+                     : err_set(err, ERR_LOCAL_IO, "could not stat current dir: %s", strerror(errno));
         source_code_free(s);
         return rc;
     }
@@ -333,7 +335,10 @@ static int set_message(const struct source_code *s, struct str path, int why, ch
     } else {
         n = asprintf(ret_message, "could not find file %.*s on path %s", shown, path.p, s->search_path);
     }
-    return n < 0 ? err_nomem(err) : 0;
+    if (n >= 0)
+        return 0;
+    *ret_message = NULL; /* a failed asprintf may have changed it */
+    return err_nomem(err);
 }
 
 /* Opens the file that a name of the profile means. If no file can be opened, sets *ret to -1 and *ret_message

@@ -85,6 +85,8 @@ int binary_open(struct binaries *all, uint32_t mapping, struct binary **ret, str
     if (!b)
         return err_nomem(err);
     all->items[all->n++] = b;
+    if (b->why.out_of_memory)
+        return err_nomem(err);
     *ret = b;
     return 0;
 }

@@ -285,8 +285,12 @@ static int add_calls(struct code_map *m, struct code *code, const struct instruc
                      const struct call_stacks *stacks, size_t i)
 {
     const struct frame place = {.function = from->function, .file = from->file, .line = from->line};
-    const struct frame *frames = i < stacks->n_addresses ? stacks->items + stacks->first[i] : &place;
-    size_t n = i < stacks->n_addresses ? stacks->first[i + 1] - stacks->first[i] : 1;
+    const struct frame *frames = &place;
+    size_t n = 1;
+    if (i < stacks->n_addresses) {
+        n = stacks->first[i + 1] - stacks->first[i];
+        frames = n ? stacks->items + stacks->first[i] : NULL;
+    }
     code->call_at = (uint32_t)m->n_calls;
     code->n_calls = (uint32_t)(n < CALLS_MAX ? n : CALLS_MAX);
     for (size_t k = 0; k < code->n_calls; k++) {

@@ -30,7 +30,7 @@ bool machine_parse_address(const char *text, uint64_t *ret)
     const char *digits;
     unsigned base = base_of(text, &digits);
     uint64_t value = 0;
-    /* An underscore may stand between two digits, or after 0x. */
+    /* An underscore may stand between two digits, or after a prefix. */
     bool may_separate = digits != text;
     if (!*digits)
         return false;
@@ -43,7 +43,7 @@ bool machine_parse_address(const char *text, uint64_t *ret)
         if (digit < 0 || (unsigned)digit >= base || value > (UINT64_MAX - (unsigned)digit) / base)
             return false;
         value = value * base + (unsigned)digit;
-        may_separate = digits != text;
+        may_separate = true;
     }
     *ret = value;
     return true;

@@ -142,7 +142,7 @@ static int write_head(struct report *report, const struct buf *note)
     if (write_about(report) < 0)
         return -1;
     if (note->len) {
-        out_text(out, "<p class=\"note\">Machine code is missing: ");
+        out_text(out, "<p class=\"note\">Note: ");
         write_text(out, (struct str){buf_str(note), note->len});
         out_text(out, "</p>\n");
     }

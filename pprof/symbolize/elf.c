@@ -32,6 +32,7 @@ struct reader {
     int fd;
     bool wide, big;    /* 64-bit class; big-endian */
     size_t notes_left; /* bytes of notes that may still be read */
+    bool out_of_memory;
 };
 
 static uint64_t read_uint(const struct reader *r, const unsigned char *p, size_t n)
@@ -65,9 +66,11 @@ static int read_at(const struct reader *r, uint64_t offset, void *to, size_t n)
 }
 
 /* Allocates and reads bytes of the file. Returns NULL if they are missing or too many. */
-static unsigned char *read_block(const struct reader *r, uint64_t offset, uint64_t n, size_t most)
+static unsigned char *read_block(struct reader *r, uint64_t offset, uint64_t n, size_t most)
 {
-    unsigned char *p = n && n <= most ? malloc((size_t)n) : NULL;
+    bool wanted = n && n <= most;
+    unsigned char *p = wanted ? malloc((size_t)n) : NULL;
+    r->out_of_memory = r->out_of_memory || (wanted && !p);
     if (p && read_at(r, offset, p, (size_t)n) < 0) {
         free(p);
         return NULL;
@@ -118,7 +121,7 @@ static void read_build_id(struct reader *r, uint64_t offset, uint64_t size, uint
 
 /* ---- headers ------------------------------------------------------------------------------------------- */
 
-static int read_segments(const struct reader *r, const unsigned char *header, struct elf *e, struct err *err)
+static int read_segments(struct reader *r, const unsigned char *header, struct elf *e, struct err *err)
 {
     size_t size = r->wide ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
     size_t n = (size_t)read_uint(r, header + (r->wide ? 56 : 44), 2);
@@ -130,7 +133,8 @@ static int read_segments(const struct reader *r, const unsigned char *header, st
     if (read_uint(r, header + (r->wide ? 54 : 42), 2) == size)
         table = read_block(r, read_word(r, header, 32, 28), n * size, SEGMENTS_MAX * sizeof(Elf64_Phdr));
     if (!table)
-        return err_set(err, ERR_FAILED, "its program headers cannot be read");
+        return r->out_of_memory ? err_nomem(err)
+                                : err_set(err, ERR_FAILED, "its program headers cannot be read");
     e->segments = calloc(n, sizeof *e->segments);
     for (size_t i = 0; e->segments && i < n; i++) {
         const unsigned char *p = table + i * size;
@@ -212,6 +216,10 @@ int elf_read(int fd, struct elf *ret, struct err *err)
         if (e.segments[i].note)
             read_build_id(&r, e.segments[i].offset, e.segments[i].file_size, e.segments[i].align, e.build_id);
     read_sections(&r, header, &e);
+    if (r.out_of_memory) {
+        elf_release(&e);
+        return err_nomem(err);
+    }
     *ret = e;
     return 0;
 }
@@ -341,6 +349,8 @@ int elf_base(const struct elf *e, const struct profile_mapping *m, uint64_t addr
 static int wrap_refusal(const char *path, const struct err *why, struct err *err)
 {
     char shown[300];
+    if (why->out_of_memory)
+        return err_nomem(err);
     text_printable(shown, sizeof shown, path, strlen(path));
     return err_set(err, ERR_FAILED, "error reading ELF file %s: %s", shown, why->msg);
 }

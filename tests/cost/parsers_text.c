@@ -23,7 +23,9 @@
 #include "pprof/pprof.h"
 #include "findings/findings.h"
 #include "pprof/source_code.h"
+#include "pprof/machine/objdump.h"
 #include "pprof/symbolize/symbols.h"
+#include "tests/unit/pprof/machine_profile.h"
 
 #include "base/banned.h"
 
@@ -33,6 +35,11 @@ static int discard_bytes(void *ctx, const void *p, size_t n, struct err *err)
 {
     (void)ctx, (void)p, (void)n, (void)err;
     return 0;
+}
+
+static void ignore_text(void *ctx, const char *line)
+{
+    (void)ctx, (void)line;
 }
 
 /* ---- dumps of goroutines ------------------------------------------------------------------------------- */
@@ -309,11 +316,85 @@ static const struct cost_grammar nms[] = {
     {0},
 };
 
+static const struct cost_grammar nm_tables[] = {
+    {"symbols", "", "4\1 T leaf\n", "", NULL, 0},
+    {"symbols of one address", "", "401110 T leaf\n", "", NULL, 0},
+    {"mangled names", "", "401110 T _Z1fi\n", "", NULL, 0},
+    {"blanks", "401110 T", " ", "f\n", NULL, 0},
+    {"lines", "", "\n", "", NULL, 0},
+    {0},
+};
+
 static void read_nm(const char *p, size_t n)
 {
     struct nm nm;
     if (nm_read((struct str){p, n}, 0x1000, &nm, NULL) == 0)
         nm_release(&nm);
+}
+
+static const struct cost_grammar objdumps[] = {
+    {"instructions", "f():\n", " 4\1:\tnop\n", "", NULL, 0},
+    {"instructions of one address", "f():\n", "401112: a\n", "", NULL, 0},
+    {"places", "", "f():\n/a.c:1\n", "401112: a\n", NULL, 0},
+    {"colons", "", ":", "\n", NULL, 0},
+    {"brackets", "", "()", ":\n", NULL, 0},
+    {"digits", "a:", "1", "\n", NULL, 0},
+    {"blanks", "401112:", " ", "x\n", NULL, 0},
+    {"empty lines", "", "\n", "", NULL, 0},
+    {0},
+};
+
+static void read_objdump(const char *p, size_t n)
+{
+    struct instructions code;
+    if (objdump_read((struct str){p, n}, &code, NULL) == 0)
+        free(code.items);
+}
+
+static void read_symbols(const char *p, size_t n)
+{
+    struct str rest = {p, n}, name;
+    uint64_t address;
+    while (nm_next(&rest, &address, &name))
+        continue;
+}
+
+/* Makes a report whose programs have these answers, or good ones if they are empty. */
+static void report_machine_code(enum report_format format, const struct machine_answers *from)
+{
+    struct machine_answers answers = machine_good_answers();
+    struct report_settings settings = REPORT_SETTINGS_INIT;
+    char path[40];
+    int fd = machine_elf(path);
+    settings.format = format;
+    settings.symbol = "leaf|main";
+    for (size_t i = 0; i < sizeof answers.texts / sizeof *answers.texts; i++)
+        if (from->texts[i].n)
+            answers.texts[i] = from->texts[i];
+    (void)machine_report(path, &settings, &answers,
+                         (struct report_callbacks){.sink = discard_bytes, .say = ignore_text},
+                         &(struct err){.kind = ERR_NONE});
+    close(fd);
+}
+
+static void disassemble(const char *p, size_t n)
+{
+    report_machine_code(REPORT_DISASM, &(struct machine_answers){.texts = {[SYMBOLIZE_OBJDUMP] = {p, n}}});
+}
+
+static void list_code(const char *p, size_t n)
+{
+    report_machine_code(REPORT_WEBLIST, &(struct machine_answers){.texts = {[SYMBOLIZE_OBJDUMP] = {p, n}}});
+}
+
+static void list_calls(const char *p, size_t n)
+{
+    report_machine_code(REPORT_SOURCE, &(struct machine_answers){.texts = {[SYMBOLIZE_ADDR2LINE] = {p, n}}});
+}
+
+static void find_symbols(const char *p, size_t n)
+{
+    report_machine_code(REPORT_DISASM, &(struct machine_answers){.texts = {[SYMBOLIZE_NM_ALL] = {p, n}}});
 }
 
 static const struct cost_grammar servers[] = {
@@ -742,6 +823,12 @@ const struct cost_parser cost_text_parsers[] = {
     {"profile_parse_text", read_legacy, legacy, 9, 0},
     {"addr2line_next", read_addr2line, addr2lines, 6, 0},
     {"nm_read", read_nm, nms, 2, 0},
+    {"objdump_read", read_objdump, objdumps, 6, 0},
+    {"nm_next", read_symbols, nm_tables, 2, 0},
+    {"machine_write of objdump, disasm", disassemble, objdumps, 9, 1u << 20},
+    {"machine_write of objdump, weblist", list_code, objdumps, 20, 1u << 20},
+    {"machine_write of addr2line", list_calls, addr2lines, 8, 1u << 20},
+    {"machine_write of nm", find_symbols, nm_tables, 13, 1u << 20},
     {"symbolz_next", read_symbolz, servers, 2, 0},
     {"demangle_shorten", shorten_name, names, 13, 0},
     {"regex_translate", translate_regex, patterns, 2, 1u << 20},

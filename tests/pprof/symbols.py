@@ -123,8 +123,8 @@ func main() {
 """
 
 
-def build_oracle(directory):
-    """google/pprof, built from Go's sources."""
+def build_oracle(directory, change=lambda tree: None):
+    """google/pprof, built from Go's sources. change(tree) may change the copy of them."""
     vendor = os.path.join(run("go", "env", "GOROOT").decode().strip(), "src/cmd/vendor/github.com")
     place = os.path.join(directory, "oracle")
     os.makedirs(place)
@@ -133,6 +133,8 @@ def build_oracle(directory):
     for module, needs in modules.items():
         copy = os.path.join(place, module)
         shutil.copytree(os.path.join(vendor, module), copy)
+        if module == "google/pprof":
+            change(copy)
         with open(os.path.join(copy, "go.mod"), "w", encoding="utf-8") as f:
             f.write("module github.com/%s\ngo 1.23\n%s" % (module, needs))
         replaced += "require github.com/%s v0.0.0\nreplace github.com/%s => ./%s\n" % (module, module, module)

@@ -36,6 +36,7 @@
 #include "seal/age_identity.h"
 #include "tests/unit/alloc.h"
 #include "tests/unit/capture.h"
+#include "tests/unit/pprof/machine_profile.h"
 #include "tests/unit/profiles.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
@@ -1410,6 +1411,31 @@ static void symbols_report_failed_allocations(void **state)
     assert_true(walk_seed(read_answers, CORPUS "symbols/nm", 1, 0) > 0);
 }
 
+/* Makes the reports with machine code on the binary `ctx`. */
+static int report_machine_code(void *ctx, struct err *err)
+{
+    static const enum report_format formats[] = {REPORT_DISASM, REPORT_WEBLIST, REPORT_SOURCE};
+    struct machine_answers answers = machine_good_answers();
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        struct report_settings settings = REPORT_SETTINGS_INIT;
+        settings.format = formats[i];
+        settings.symbol = "leaf|main";
+        if (machine_report(ctx, &settings, &answers, (struct report_callbacks){.sink = discard_bytes}, err) <
+            0)
+            return -1;
+    }
+    return 0;
+}
+
+static void machine_code_reports_failed_allocations(void **state)
+{
+    char path[40];
+    int fd = machine_elf(path);
+    (void)state;
+    assert_true(alloc_walk(report_machine_code, path, 0) > 60);
+    close(fd);
+}
+
 /* ---- dumps of goroutines ----------------------------------------------------------------------------- */
 
 static int read_goroutines(void *ctx, struct err *err)
@@ -1535,6 +1561,7 @@ int main(void)
         cmocka_unit_test(pprof_shells_report_failed_allocations),
         cmocka_unit_test(reports_report_failed_allocations),
         cmocka_unit_test(symbols_report_failed_allocations),
+        cmocka_unit_test(machine_code_reports_failed_allocations),
         cmocka_unit_test(goroutines_report_failed_allocations),
         cmocka_unit_test(findings_report_failed_allocations),
         cmocka_unit_test(pages_report_failed_allocations),
