@@ -30,7 +30,7 @@ void binaries_release(struct binaries *b)
         binary_free(b->items[i]);
     free(b->items);
     b->items = NULL;
-    b->n = b->cap = 0;
+    b->n = 0;
 }
 
 /* Reads the file's header, and sets b->opened or b->why. Another build than the profile's has other
@@ -38,12 +38,13 @@ void binaries_release(struct binaries *b)
 static void read_header(struct binary *b, const struct profile *p)
 {
     struct str id = profile_str(p, b->mapping.build_id);
-    char wanted[200];
+    char wanted[200], shown[300];
     if (binary_read(b->path, &b->mapping, &b->elf, &b->why) < 0)
         return;
     b->opened = id.n == 0 || !b->elf.build_id[0] || str_is(id, b->elf.build_id);
     if (!b->opened)
-        err_set(&b->why, ERR_FAILED, "%s: build ID mismatch: the profile is of %s, the file is %s", b->path,
+        err_set(&b->why, ERR_FAILED, "%s: build ID mismatch: the profile is of %s, the file is %s",
+                text_printable(shown, sizeof shown, b->path, strlen(b->path)),
                 text_printable(wanted, sizeof wanted, id.p, id.n), b->elf.build_id);
 }
 
@@ -54,7 +55,6 @@ static struct binary *binary_new(const struct binaries *all, uint32_t mapping)
     if (!b)
         return NULL;
     b->mapping = p->mappings[mapping];
-    b->mapping_index = mapping;
     b->all = all;
     buf_init(&b->nm_text, MACHINE_OUTPUT_MAX);
     struct str file = profile_str(p, b->mapping.file);
@@ -67,6 +67,9 @@ static struct binary *binary_new(const struct binaries *all, uint32_t mapping)
         err_set(&b->why, ERR_NOT_FOUND, "the profile does not name the binary");
     else if (strlen(b->path) != file.n)
         err_set(&b->why, ERR_FAILED, "the name of the binary has a NUL byte");
+    else if (mapping >= SYMBOLIZE_MAPPINGS)
+        err_set(&b->why, ERR_LIMIT, "only the binaries of the first %d mappings are read",
+                SYMBOLIZE_MAPPINGS);
     else
         read_header(b, p);
     return b;
@@ -74,20 +77,18 @@ static struct binary *binary_new(const struct binaries *all, uint32_t mapping)
 
 int binary_open(struct binaries *all, uint32_t mapping, struct binary **ret, struct err *err)
 {
-    for (size_t i = 0; i < all->n; i++)
-        if (all->items[i]->mapping_index == mapping) {
-            *ret = all->items[i];
-            return 0;
-        }
-    if (array_reserve((void **)&all->items, &all->cap, all->n + 1, sizeof(struct binary *), err) < 0)
-        return -1;
-    struct binary *b = binary_new(all, mapping);
-    if (!b)
+    size_t n = all->report->profile->n_mappings;
+    if (!all->items) {
+        all->items = calloc(n + 1, sizeof(struct binary *));
+        if (!all->items)
+            return err_nomem(err);
+        all->n = n;
+    }
+    if (!all->items[mapping])
+        all->items[mapping] = binary_new(all, mapping);
+    if (!all->items[mapping] || all->items[mapping]->why.out_of_memory)
         return err_nomem(err);
-    all->items[all->n++] = b;
-    if (b->why.out_of_memory)
-        return err_nomem(err);
-    *ret = b;
+    *ret = all->items[mapping];
     return 0;
 }
 

@@ -14,7 +14,6 @@ struct binaries;
 /* The binary of a mapping. */
 struct binary {
     const struct binaries *all;
-    uint32_t mapping_index;
     struct profile_mapping mapping;
     char *path;
     bool opened; /* false: `why` has the reason */
@@ -32,12 +31,13 @@ struct binary {
 /* All binaries that a report has used. A zeroed list with `report` is empty. */
 struct binaries {
     struct report *report;
-    struct binary **items;
-    size_t n, cap;
+    struct binary **items; /* by mapping; NULL: not used yet */
+    size_t n;              /* the number of mappings; 0: none is used yet */
 };
 void binaries_release(struct binaries *b);
 
-/* Finds or opens the binary of a mapping (an index). Sets *ret also if the binary cannot be opened. */
+/* Finds or opens the binary of a mapping (an index). Sets *ret also if the binary cannot be opened. As for
+ * names, opens only those of the first SYMBOLIZE_MAPPINGS mappings. */
 int binary_open(struct binaries *all, uint32_t mapping, struct binary **ret, struct err *err);
 
 /* Computes the address in the file. Returns false if the address is outside the mapping, or the binary has no
