@@ -102,7 +102,10 @@ struct proc_fork_limits {
     /* Private memory that the child may map, in bytes, in addition to what this process has mapped at the
      * fork; 0: no limit. */
     uint64_t memory;
-    int64_t cpu_ms;          /* CPU time, rounded up to whole seconds; 0: no limit */
+    int64_t cpu_ms; /* CPU time, rounded up to whole seconds; 0: no limit */
+    /* The largest limits of programs that the child starts (proc_limits), if they are higher than its own. */
+    uint64_t program_memory;
+    int64_t program_cpu_ms;
     int64_t wall_ms;         /* time since the start; 0: no limit */
     int cancel_fd;           /* once readable, the child is killed at once (ERR_CANCELLED); -1: none */
     int kept[PROC_KEPT_MAX]; /* descriptors that the child needs; 0 and -1: none */

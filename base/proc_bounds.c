@@ -28,24 +28,26 @@ extern char **environ;
 /* The result of proc_memory_in_use on a system without /proc. */
 #define DEFAULT_IN_USE (UINT64_C(128) << 20)
 
-/* Lowers the soft and the hard limit of a resource. Never raises one. */
-static int lower_limit(int resource, uint64_t soft, uint64_t hard)
+/* Lowers the hard limit of a resource, and sets the soft limit, at most to the hard limit. */
+static int set_limit(int resource, uint64_t soft, uint64_t hard)
 {
     struct rlimit limit;
     if (getrlimit(resource, &limit) < 0)
         return -1;
     if (limit.rlim_max == RLIM_INFINITY || limit.rlim_max > hard)
         limit.rlim_max = (rlim_t)hard;
-    if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > soft)
-        limit.rlim_cur = (rlim_t)soft;
-    if (limit.rlim_cur > limit.rlim_max)
-        limit.rlim_cur = limit.rlim_max;
+    limit.rlim_cur = limit.rlim_max < soft ? limit.rlim_max : (rlim_t)soft;
     return setrlimit(resource, &limit);
+}
+
+static uint64_t seconds_of(int64_t ms)
+{
+    return ((uint64_t)ms + 999) / 1000;
 }
 
 int proc_limit_self(const struct proc_bounds *bounds, pid_t parent)
 {
-    uint64_t seconds = ((uint64_t)bounds->cpu_ms + 999) / 1000;
+    uint64_t seconds = seconds_of(bounds->cpu_ms), most_seconds = seconds_of(bounds->most_cpu_ms);
 #ifdef __linux__
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
         return -1;
@@ -54,14 +56,16 @@ int proc_limit_self(const struct proc_bounds *bounds, pid_t parent)
         errno = ESRCH;
         return -1;
     }
-    if (lower_limit(RLIMIT_CORE, 0, 0) < 0)
+    if (set_limit(RLIMIT_CORE, 0, 0) < 0)
         return -1;
     /* The soft limit raises SIGXCPU, which names the cause; the hard limit raises SIGKILL. */
-    if (seconds > 0 && lower_limit(RLIMIT_CPU, seconds, seconds + 1) < 0)
+    if (seconds > 0 &&
+        set_limit(RLIMIT_CPU, seconds, (most_seconds > seconds ? most_seconds : seconds) + 1) < 0)
         return -1;
     if (bounds->memory == 0)
         return 0;
-    return lower_limit(MEMORY_LIMIT, bounds->memory, bounds->memory);
+    return set_limit(MEMORY_LIMIT, bounds->memory,
+                     bounds->most_memory > bounds->memory ? bounds->most_memory : bounds->memory);
 }
 
 uint64_t proc_memory_in_use(void)

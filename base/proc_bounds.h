@@ -23,10 +23,13 @@
 #define UNDER_SANITIZER 0
 #endif
 
-/* Limits that the child and its children cannot raise. 0: none. */
+/* Limits of a process and of its children. 0: none. */
 struct proc_bounds {
     uint64_t memory; /* bytes of private memory, as RLIMIT_DATA counts it */
     int64_t cpu_ms;  /* CPU time, rounded up to whole seconds */
+    /* The largest limits that the process may give to programs that it starts, if they are higher. */
+    uint64_t most_memory;
+    int64_t most_cpu_ms;
 };
 
 /* Sets the limits, forbids core dumps and new privileges, and makes the kernel kill this process when its

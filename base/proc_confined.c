@@ -26,7 +26,9 @@ static int confine_self(const struct proc_fork_limits *limits, int result_fd, pi
     int kept[PROC_KEPT_MAX + 2] = {result_fd, limits->cancel_fd};
     bool limited = limits->memory > 0 && !UNDER_SANITIZER;
     struct proc_bounds bounds = {.memory = limited ? proc_memory_in_use() + limits->memory : 0,
-                                 .cpu_ms = limits->cpu_ms};
+                                 .cpu_ms = limits->cpu_ms,
+                                 .most_memory = limits->program_memory,
+                                 .most_cpu_ms = limits->program_cpu_ms};
     proc_drop_handlers();
     memcpy(kept + 2, limits->kept, sizeof limits->kept);
     proc_close_all_but(kept, sizeof kept / sizeof *kept);

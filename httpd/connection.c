@@ -53,6 +53,13 @@ static void get_client(evutil_socket_t fd, unsigned char ret[16])
 
 static void on_input(struct evbuffer *input, const struct evbuffer_cb_info *info, void *ctx);
 
+/* Counts the first n bytes of the connection's next request, in place of those of the last one. */
+static void count_received(struct connection *c, size_t n)
+{
+    c->server->arriving = c->server->arriving - c->received + n;
+    c->received = n;
+}
+
 static void on_close(struct evhttp_connection *evcon, void *ctx)
 {
     struct connection *c = ctx;
@@ -61,6 +68,7 @@ static void on_close(struct evhttp_connection *evcon, void *ctx)
     if (c->input_cb)
         evbuffer_remove_cb_entry(bufferevent_get_input(c->bev), c->input_cb);
     TAILQ_REMOVE(&c->server->connections, c, next);
+    count_received(c, 0);
     c->server->n_connections--;
     if (c->closed)
         c->closed(c->ctx);
@@ -182,8 +190,11 @@ static void on_input(struct evbuffer *input, const struct evbuffer_cb_info *info
     struct connection *c = ctx;
     if (info->n_added == 0 || c->ends)
         return;
-    /* evhttp does not limit what arrives during an answer, and the length of a line within a body. */
-    if (evbuffer_get_length(input) > c->server->max_input) {
+    count_received(c, c->received + info->n_added);
+    /* evhttp does not limit what arrives during an answer, and the length of a line within a body. Many
+     * clients with a body each may also send too much together. */
+    if (evbuffer_get_length(input) > c->server->max_input ||
+        c->server->arriving > c->server->options.limits.arriving_bytes) {
         bufferevent_disable(c->bev, EV_READ);
         c->ends = true;
         c->deadline = 0;
@@ -224,6 +235,7 @@ void connection_end_answer(struct connection *c)
     c->state = CONNECTION_IDLE;
     c->began = clock_now();
     c->deadline = c->ends || c->server->stopping ? 0 : c->began + c->server->options.limits.idle_ms;
+    count_received(c, n);
     if (n == 0 || c->ends)
         return;
     /* The next request has arrived with this one, or a part of it. */

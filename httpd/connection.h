@@ -25,6 +25,7 @@ struct connection {
     struct evhttp_connection *evcon; /* NULL: evhttp has not created it yet */
     struct evbuffer_cb_entry *input_cb;
     enum connection_state state;
+    size_t received;           /* bytes of the present request */
     int64_t began;             /* when the request or the idle time began */
     int64_t deadline;          /* of the state */
     unsigned char client[16];  /* the address; IPv4 mapped into IPv6 */

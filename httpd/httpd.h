@@ -45,6 +45,7 @@ struct httpd_route {
 struct httpd_limits {
     size_t connections, per_client; /* open connections, in all and from one address */
     size_t header_bytes;            /* request line and headers of a request */
+    size_t arriving_bytes;          /* of all requests together that are not answered yet */
     int64_t header_ms;  /* until the headers are complete: from the connection or from the first byte on */
     int64_t request_ms; /* until the body is complete, from the same instant on */
     int64_t idle_ms;    /* between an answer and the next request */
@@ -55,8 +56,8 @@ struct httpd_limits {
 /* clang-format off */
 #define HTTPD_LIMITS                                                                                         \
     {                                                                                                        \
-        .connections = 512, .per_client = 256, .header_bytes = 16384, .header_ms = 10000,                    \
-        .request_ms = 30000, .idle_ms = 60000, .stall_ms = 60000, .drain_ms = 5000,                          \
+        .connections = 512, .per_client = 256, .header_bytes = 16384, .arriving_bytes = 64 << 20,            \
+        .header_ms = 10000, .request_ms = 30000, .idle_ms = 60000, .stall_ms = 60000, .drain_ms = 5000,      \
     }
 /* clang-format on */
 

@@ -50,6 +50,7 @@ struct httpd {
     struct connection_list connections, new_connections;
     atomic_size_t n_connections;
     size_t max_input; /* the bytes that a connection may buffer */
+    size_t arriving;  /* bytes of requests that are not answered yet */
     bool listens_beyond_loopback;
     bool stopping;
     int64_t drain_until;

@@ -18,6 +18,9 @@
 #include "pprof/machine/machine.h"
 #include "base/banned.h"
 
+/* The most bytes of a graph, which is in memory until graphviz has read it. */
+#define GRAPH_BYTES_MAX ((size_t)64 << 20)
+
 /* The interval between attempts to open a FIFO: the system reports no event when the FIFO gets its reader. */
 #define FIFO_POLL_MS 50
 
@@ -68,6 +71,7 @@ struct destination {
     bool owned;          /* close fd at the end */
     bool printable_only; /* fd is a terminal, which texts of the profile must not control */
     struct buf line;     /* an incomplete line for the terminal */
+    size_t room;         /* the most bytes that follow; 0: no limit */
 };
 
 /* ---- destinations -------------------------------------------------------------------------------------- */
@@ -206,6 +210,9 @@ static int destination_write(void *ctx, const void *p, size_t n, struct err *err
     const char *at = p;
     if (destination_open(d, err) < 0)
         return -1;
+    if (d->room > 0 && n >= d->room)
+        return err_set(err, ERR_LIMIT, "the graph is too large to draw: -nodecount shows fewer nodes");
+    d->room -= d->room > 0 ? n : 0;
     if (!d->printable_only)
         return write_bytes(d, p, n, err);
     while (n > 0) {
@@ -303,7 +310,7 @@ static int run_confined(const struct confined_task *c, struct err *err)
                                          ? confined_budget_remaining(task->budget, signals_cancel_fd())
                                          : confined_limits(task->profile->file_bytes, signals_cancel_fd());
     if (task->type->format == REPORT_DISASM || task->type->format == REPORT_WEBLIST)
-        programs_raise_limits(task->profile, &limits);
+        programs_allow(task->profile, &limits);
     limits.kept[0] = c->to->fd;
     const struct confined_work work = {task->source, write_report_in_child, (void *)(uintptr_t)c};
     return confined_run(&work, &limits, NULL, err);
@@ -313,7 +320,7 @@ static int run_confined(const struct confined_task *c, struct err *err)
 static int write_picture(struct task *task, struct err *err)
 {
     int fd = file_create_scratch(err);
-    struct destination text = {.output = "", .fd = fd, .line = BUF_INIT(1)};
+    struct destination text = {.output = "", .fd = fd, .line = BUF_INIT(1), .room = GRAPH_BYTES_MAX};
     int rc = fd < 0 ? -1 : run_confined(&(struct confined_task){task, &text, false}, err);
     if (rc == 0)
         rc = draw_graph(task, fd, err);

@@ -52,3 +52,11 @@ int picture_draw(const char *format, int graph_fd, struct buf *ret, struct err *
     proc_result_release(&result);
     return rc;
 }
+
+void picture_allow(struct proc_fork_limits *limits)
+{
+    if (limits->program_memory < DOT_MEMORY)
+        limits->program_memory = DOT_MEMORY;
+    if (limits->program_cpu_ms < DOT_CPU_MS)
+        limits->program_cpu_ms = DOT_CPU_MS;
+}

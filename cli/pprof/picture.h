@@ -11,4 +11,7 @@
  * picture; the caller releases it. ERR_NOT_FOUND: dot could not be started. */
 int picture_draw(const char *format, int graph_fd, struct buf *ret, struct err *err);
 
+/* Lets dot have its own limits if a confined child starts it. */
+void picture_allow(struct proc_fork_limits *limits);
+
 #endif

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/http/serve.h"
+#include "cli/pprof/picture.h"
 #include "cli/pprof/web.h"
 #include "cli/term/signals.h"
 #include "page/page.h"
@@ -31,7 +32,8 @@ static struct proc_fork_limits limits_of_request(void *ctx)
     confined_budget_init(web->options->budget->bytes, &renewed);
     renewed.memory_before = web->options->budget->memory_before;
     struct proc_fork_limits limits = confined_budget_remaining(&renewed, -1);
-    programs_raise_limits(web->profile, &limits);
+    programs_allow(web->profile, &limits);
+    picture_allow(&limits);
     return limits;
 }
 

@@ -10,7 +10,7 @@
 #include "pprof/machine/machine.h"
 #include "base/banned.h"
 
-#define VIEW_BYTES ((size_t)256 << 20)
+#define VIEW_BYTES ((size_t)64 << 20)
 #define TEXT_BYTES ((size_t)64 << 20)
 #define TOP_ROWS 500
 

@@ -20,7 +20,7 @@ struct report;
 /*
  * Writes a report whose format is REPORT_DISASM, REPORT_WEBLIST or REPORT_SOURCE: the function for
  * report_callbacks.machine, whose `run` starts the programs (programs_run). A caller that makes the report in
- * a confined child raises the child's limits before (programs_raise_limits).
+ * a confined child sets the limits of these programs before (programs_allow).
  *
  * disasm is google/pprof's text. It fails if no function with samples matches, and if objdump fails. weblist
  * and source show the sources alone, with the reason, if a binary cannot be read or objdump fails.

@@ -248,7 +248,7 @@ int programs_run(void *ctx, const struct symbolize_call *call, struct buf *ret, 
     return rc;
 }
 
-void programs_raise_limits(const struct profile *p, struct proc_fork_limits *limits)
+void programs_allow(const struct profile *p, struct proc_fork_limits *limits)
 {
     for (size_t i = 0; i < p->n_mappings && i < SYMBOLIZE_MAPPINGS; i++) {
         struct str file = profile_str(p, p->mappings[i].file);
@@ -256,7 +256,7 @@ void programs_raise_limits(const struct profile *p, struct proc_fork_limits *lim
         uint64_t bytes = path ? size_of_file(path) : 0, memory = memory_for(bytes);
         int64_t cpu_ms = (int64_t)cpu_ms_for(bytes);
         free(path);
-        limits->memory = limits->memory && limits->memory < memory ? memory : limits->memory;
-        limits->cpu_ms = limits->cpu_ms && limits->cpu_ms < cpu_ms ? cpu_ms : limits->cpu_ms;
+        limits->program_memory = limits->program_memory < memory ? memory : limits->program_memory;
+        limits->program_cpu_ms = limits->program_cpu_ms < cpu_ms ? cpu_ms : limits->program_cpu_ms;
     }
 }

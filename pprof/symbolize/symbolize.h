@@ -101,8 +101,8 @@ struct programs {
 /* Runs a program; a symbolize_run_fn. ctx is a struct programs. */
 int programs_run(void *ctx, const struct symbolize_call *call, struct buf *ret, struct err *err);
 
-/* Raises the limits of a confined child that will run programs on the binaries of the profile: programs
- * inherit its limits, and cannot raise them. */
-void programs_raise_limits(const struct profile *p, struct proc_fork_limits *limits);
+/* Lets the programs that a confined child starts on the binaries of the profile have more memory and time
+ * than the child itself. */
+void programs_allow(const struct profile *p, struct proc_fork_limits *limits);
 
 #endif

@@ -396,6 +396,20 @@ teardown() {
     (($(tail -n 1 limits) < 2200000))
 }
 
+@test "pprof: a graph of very long names is refused before it fills the memory" {
+    hostile_file long-names.pb.gz long-names
+    run_bounded pprof -svg -output graph.svg long-names.pb.gz
+    assert_status 2
+    assert_stderr_has 'the graph is too large to draw: -nodecount shows fewer nodes'
+    [[ ! -e graph.svg ]]
+}
+
+@test "pprof: machine code of very many inlined calls takes at most 10 s and 300 MB" {
+    hostile_file inlined.pb.gz inlined
+    run_bounded pprof -weblist=. -output page.html inlined.pb.gz
+    run_bounded pprof -disasm=. inlined.pb.gz
+}
+
 @test "pprof: a report of the shell that exceeds its limit gives one message, and the shell continues" {
     hostile_file deep.pb.gz deep
     run_bounded pprof deep.pb.gz < <(printf 'folded\ntop 3\nquit\n')

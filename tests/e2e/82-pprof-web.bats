@@ -259,6 +259,25 @@ is_quiet() { ! children >/dev/null; }
     assert_equal "$(get /ui/top)" 200
 }
 
+@test "a request that exceeds its limits gets an error, and the next one an answer" {
+    [[ $profgrab_program != *-1/* && $profgrab_program != *-thread/* ]] || skip 'sanitizers have no limit of memory'
+    local used
+    "$rig_root/tests/rig/hostile_file.py" long-names.pb.gz long-names
+    serve "$PWD/long-names.pb.gz"
+    assert_equal "$(get /ui/graph)" 400
+    assert_equal "$(cat body)" 'the view is larger than 67108864 bytes'
+    assert_equal "$(get '/ui/tags')" 200
+    rig_end page
+    rm -r "$RIG_DIR/page"
+    # The children inherit a limit of the delegate, which has little room for them.
+    serve "$RIG_DIR/large.pb.gz"
+    used=$(sed -n 's/^VmData:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$(delegate)/status")
+    prlimit --pid "$(delegate)" --data="$(((used + 4000) * 1024))"
+    assert_equal "$(get /ui/flamegraph)" 503
+    grep -q 'memory' body
+    assert_equal "$(get '/ui/saveconfig?config=x' -X POST)" 200
+}
+
 @test "200 clients at once get their answers, beside clients that say nothing and clients that leave" {
     serve "$RIG_DIR/heap.pb.gz"
     cat >clients.py <<'PY'

@@ -169,6 +169,30 @@ elif kind == "deep":
     place = field(4, value(1, 1) + field(4, value(1, 1))) + field(5, value(1, 1) + value(2, 1))
     strings = b"".join(field(6, text) for text in [b"", b"samples", b"count"])
     open(path, "wb").write(gzip.compress(field(1, value(1, 1) + value(2, 2)) + sample + place + strings, 1, mtime=0))
+elif kind == "long-names":  # a graph of 450 calls, each with two names of 290 kB
+    random.seed(1)
+    calls, stack, at = set(), [], 0
+    while len(stack) < 450:
+        to = random.randrange(79)
+        if to != at and (at, to) not in calls:
+            calls.add((at, to))
+            stack.append(at + 1)
+            at = to
+    out = [field(1, value(1, 1) + value(2, 2)), field(2, field(1, b"".join(map(number, stack))) + field(2, number(1)))]
+    for i in range(1, 80):
+        out += [field(4, value(1, i) + field(4, value(1, i))), field(5, value(1, i) + value(2, i + 2))]
+    out += [field(6, text) for text in [b"", b"samples", b"count"] + [b"f%02d" % i + b"x" * 290000 for i in range(79)]]
+    open(path, "wb").write(gzip.compress(b"".join(out), 9, mtime=0))
+elif kind == "inlined":  # 1,000 places with 250 inlined calls each, in a binary
+    out = [field(1, value(1, 1) + value(2, 2)), field(3, value(1, 1) + value(2, 0x1000) + value(3, 0x90000000) + value(5, 3) + value(7, 1))]
+    for i in range(1, 1001):
+        lines = b"".join(field(4, value(1, 1 + (j + i) % 50) + value(2, 1 + (j * 7 + i) % 1000)) for j in range(250))
+        out += [field(2, field(1, number(i)) + field(2, number(1))), field(4, value(1, i) + value(2, 1) + value(3, 0x1000 + i * 3000) + lines)]
+    texts = [b"", b"samples", b"count", b"/bin/true"]
+    for i in range(1, 51):
+        out.append(field(5, value(1, i) + value(2, len(texts)) + value(3, len(texts)) + value(4, len(texts) + 1)))
+        texts += [b"main.f%d" % i, b"/x/%d.go" % i]
+    open(path, "wb").write(gzip.compress(b"".join(out + [field(6, text) for text in texts]), mtime=0))
 elif kind == "bundle-of-zeros":
     item = b'{"name":"h","services":[{"name":"s","items":[{"kind":"goroutines","status":"ok","file":"g.txt"}]}]}'
     bundle(manifest(item), {"g.txt": b"goroutine 1 [running]:\n" + b"a, " * 80000000})

@@ -311,6 +311,36 @@ static void a_client_cannot_fill_the_memory(void **state)
     end(&run);
 }
 
+static void many_clients_cannot_fill_the_memory_together(void **state)
+{
+    (void)state;
+    enum { CLIENTS = 20 };
+    int fds[CLIENTS], open = 0;
+    char body[4000];
+    struct httpd_options o = OPTIONS;
+    struct running run;
+    o.limits.arriving_bytes = 8 * sizeof body;
+    begin(&run, &o);
+    memset(body, 'x', sizeof body);
+    for (int i = 0; i < CLIENTS; i++) {
+        fds[i] = client_connect(&run);
+        client_send(fds[i], "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4001\r\n\r\n");
+        assert_true(send(fds[i], body, sizeof body, MSG_NOSIGNAL) >= -1);
+    }
+    /* At most eight bodies wait for their last byte; the connections of the others are closed. */
+    WAIT_FOR(httpd_connections(run.httpd) < 9);
+    for (int i = 0; i < CLIENTS; i++) {
+        open += send(fds[i], "x", 1, MSG_NOSIGNAL) == 1;
+        close(fds[i]);
+    }
+    assert_true(open >= 1);
+    WAIT_FOR(httpd_connections(run.httpd) == 0);
+    /* Nothing of them is counted any more. */
+    for (int i = 0; i < CLIENTS; i++)
+        assert_status(get(&run, "/", ""), 200);
+    end(&run);
+}
+
 /* Returns the peak of this process's resident memory in bytes. */
 static size_t peak_memory(void)
 {
@@ -712,6 +742,7 @@ int main(void)
         cmocka_unit_test(an_idle_connection_is_closed_and_the_next_request_has_a_new_deadline),
         cmocka_unit_test(headers_and_bodies_have_a_maximum_size),
         cmocka_unit_test(a_client_cannot_fill_the_memory),
+        cmocka_unit_test(many_clients_cannot_fill_the_memory_together),
         cmocka_unit_test(a_client_that_reads_its_answers_cannot_fill_the_memory_either),
         cmocka_unit_test(pipelined_requests_are_answered_in_their_order),
         cmocka_unit_test(a_handler_waits_and_other_clients_do_not),
