@@ -71,14 +71,6 @@ static int64_t share_of(const struct report *report, int64_t v, int64_t parts)
     return share < parts ? share : parts;
 }
 
-void dot_format_value(const struct dot *d, char dst[MEASURE_TEXT], int64_t value)
-{
-    report_format_value(d->report, dst, value);
-    for (char *c = dst; *c; c++)
-        if (*c == '"' || *c == '\\' || *c == '\n')
-            *c = '?';
-}
-
 /* ---- parts --------------------------------------------------------------------------------------------- */
 
 /* "12ms (3.40%)" */

@@ -199,6 +199,14 @@ void dot_escape(struct buf *to, struct str s)
     }
 }
 
+void dot_format_value(const struct dot *d, char dst[MEASURE_TEXT], int64_t value)
+{
+    report_format_value(d->report, dst, value);
+    for (char *c = dst; *c; c++)
+        if (*c == '"' || *c == '\\' || *c == '\n')
+            *c = '?';
+}
+
 /* Adds a function's name with a line for each part. The dots of Go's "[...]" separate no parts. */
 static void add_lines(struct buf *to, struct str s)
 {
