@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { axeSource, end, exceeding, measureInk, NARROW, newContext, reportViolations, settled, until, WIDE } from './browser.js';
+import { axeSource, end, exceeding, fileInPages, measureInk, NARROW, newContext, reportViolations, settled, until, WIDE } from './browser.js';
 import { startServer } from './pprof-server.js';
 
 after(end);
@@ -327,6 +327,27 @@ test('configs: save, choose, delete', () =>
         await until(page, () => [...document.querySelectorAll('.drop[open] a')].map((link) => link.textContent).join() === 'Default');
         assert.ok(requests.some((request) => request === `POST /ui/saveconfig?${new URLSearchParams({ f: BUSY, config: 'mine' })}`), requests.join());
         assert.ok(requests.includes('DELETE /ui/deleteconfig?config=mine'));
+    }));
+
+test('Compare: one of several sources, and the change from one to another', () =>
+    open('ui/top', { args: [fileInPages('cpu.pb.gz')] }, async (page) => {
+        await page.locator('.drop summary', { hasText: 'Compare' }).click();
+        assert.equal(await page.getByLabel('Show', { exact: true }).locator('option').count(), 3);
+        await page.getByLabel('Compared with', { exact: true }).selectOption('0');
+        await hasParameter(page, 'from', '0');
+        // A difference needs a profile to compare: the first other one.
+        await hasParameter(page, 'to', '1');
+        await until(page, () => document.querySelector('.facts .warn') !== null);
+        await page.locator('.drop summary', { hasText: 'Compare' }).click();
+        await page.getByLabel('Show', { exact: true }).selectOption('');
+        await hasParameter(page, 'to', null);
+        await hasParameter(page, 'from', null);
+        await until(page, () => document.querySelector('.facts .warn') === null);
+    }));
+
+test('one source has nothing to compare', () =>
+    open('ui/top', {}, async (page) => {
+        assert.equal(await page.locator('.drop', { hasText: 'Compare' }).isVisible(), false);
     }));
 
 test('Download has the profile and this view as a file', () =>

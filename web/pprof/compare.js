@@ -12,7 +12,7 @@ export function compareEntries(page, { sources }) {
     function choiceOf(label, parameter, none, change) {
         const chosen = parameterOf(page.address(), parameter);
         const names = sources.map((name, i) => option(String(i), `${i + 1}: ${visible(name).slice(-LONGEST_SOURCE)}`, chosen));
-        const select = element('select', { on: { change: () => change(select.value) } }, option('', none, chosen), names);
+        const select = element('select', { 'aria-label': label, on: { change: () => change(select.value) } }, option('', none, chosen), names);
         return element('label', { class: 'entry' }, `${label} `, select);
     }
 
