@@ -402,6 +402,7 @@ help:
 	@echo "make bench-handoff measure encryption against age"
 	@echo "make bench-pprof measure reading profiles against go tool pprof"
 	@echo "make bench-report measure the page in headless Chromium against speedscope"
+	@echo "make bench-http measure the page of pprof -http against that of go tool pprof"
 	@echo "make install   install below PREFIX=/usr/local; make uninstall removes the files and folders"
 	@echo "make pictures  make the pictures of report.html in docs/pictures/ again"
 	@echo "make cost      measure time and memory of the parsers on their worst inputs (one parser: COST=goroutines_read)"
