@@ -6,6 +6,7 @@
 #include "cli/pprof/picture.h"
 #include "cli/pprof/shell.h"
 #include "cli/pprof/web.h"
+#include "http/http.h"
 #include "page/page.h"
 #include "pprof/machine/machine.h"
 #include "base/banned.h"
@@ -236,12 +237,15 @@ static void add_title(struct buf *to, const struct buf *heading)
     buf_release(&title);
 }
 
+/* Adds the names of sources. A URL is shown without its password. */
 static void add_names(struct buf *to, const char *key, char *const *names, size_t n)
 {
     buf_addf(to, ",\"%s\":[", key);
     for (size_t i = 0; i < n; i++) {
+        char *shown = pprof_may_be_url(names[i]) ? url_without_password(names[i]) : strdup(names[i]);
         buf_adds(to, i > 0 ? "," : "");
-        page_add_text(to, str_of(names[i]));
+        page_add_text(to, str_of(shown ? shown : "?"));
+        free(shown);
     }
     buf_addc(to, ']');
 }
@@ -416,7 +420,8 @@ static int find_source(const struct web *web, const struct delegate_request *r, 
         return err_set(err, ERR_USAGE, "%s=%s is no number of a source", parameter, number);
     *ret = web->options->sources[at];
     return pprof_may_be_url(*ret)
-               ? err_set(err, ERR_USAGE, "%s was fetched once: only files can be compared", *ret)
+               ? err_set(err, ERR_USAGE, "%s=%s is a URL, which was fetched once: only files can be compared",
+                         parameter, number)
                : 0;
 }
 

@@ -186,6 +186,16 @@ PY
     done
 }
 
+@test "a source may be a URL; its password is on no page, and it cannot be compared" {
+    serve "http://ann:sesame-open@127.0.0.1:$RIG_PORT_caddy/debug/pprof/heap" "$RIG_DIR/heap.pb.gz"
+    assert_equal "$(get /ui/top)" 200
+    grep -qF "\"http://ann:xxxxx@127.0.0.1:$RIG_PORT_caddy/debug/pprof/heap\"" body || fail "$(head -c 600 body)"
+    assert_equal "$(get '/ui/top?to=0')" 400
+    assert_equal "$(cat body)" 'to=0 is a URL, which was fetched once: only files can be compared'
+    assert_equal "$(get '/ui/top?to=1')" 200
+    run ! grep -F sesame-open "$RIG_DIR/page/log" body
+}
+
 @test "a profile that disappears stays readable, except for a comparison, which names it" {
     cp "$RIG_DIR/heap.pb.gz" mine.pb.gz
     serve "$PWD/mine.pb.gz"
