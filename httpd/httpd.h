@@ -154,11 +154,11 @@ void httpd_wait(struct httpd_request *request, const struct httpd_wait *wait);
 
 struct httpd_answer {
     int status;
+    bool compress;        /* gzip, if the client accepts it */
     const char *type;     /* Content-Type */
     const char *policy;   /* Content-Security-Policy; NULL: the answer loads nothing, and no page frames it */
     const char *etag;     /* a strong tag without quotes: the same tag means the same bytes; NULL: none */
     const char *download; /* the file name under which a browser saves the answer; NULL: it shows it */
-    bool compress;        /* gzip, if the client accepts it */
 };
 
 /*

@@ -300,7 +300,7 @@ static struct str path_in_go_source(struct str path)
 /* Opens the file below a directory. Leaves *ret at -1 if there is none. */
 static int open_below(struct source_code *s, const char *dir, struct str path, int *ret, struct err *err)
 {
-    struct str at;
+    struct str at = {"", 0};
     if (*ret >= 0 || !dir || path.n == 0)
         return 0;
     if (join_path(s, str_of(dir), path, &at, err) < 0)

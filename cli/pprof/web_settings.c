@@ -52,11 +52,16 @@ static int read_settings(const char *path, json_t **ret, struct err *err)
     else if (json_parse(&limits, buf_str(&text), text.len, &settings, err) < 0)
         err_wrap(err, "%s", path);
     buf_release(&text);
-    if (settings && json_is_object(settings) && !json_is_array(json_object_get(settings, "configs")))
+    if (!settings)
+        return -1;
+    /* NULL if the settings are no object. */
+    json_t *configs = json_object_get(settings, "configs");
+    bool is_object = json_is_object(settings), is_list = json_is_array(configs);
+    if (is_object && !is_list)
         json_object_set_new(settings, "configs", json_array());
-    if (!settings || json_is_array(json_object_get(settings, "configs"))) {
+    if (is_object) {
         *ret = settings;
-        return settings ? 0 : -1;
+        return 0;
     }
     json_decref(settings);
     return err_set(err, ERR_FAILED, "%s has no settings", path);
@@ -124,11 +129,11 @@ static json_t *value_of(const struct pprof_options *o, const char *option)
 {
     const struct pprof_flag *f = pprof_flag_find(option, strlen(option));
     const void *at = f ? (const char *)o + f->offset : NULL;
-    const char *text = find_choice(o, option);
-    if (text || f->type == TEXT) {
-        text = text ? text : *(const char *const *)at;
+    const char *text = f ? NULL : find_choice(o, option);
+    if (f && f->type == TEXT)
+        text = *(const char *const *)at;
+    if (!f || f->type == TEXT)
         return text && *text ? json_string(text) : NULL;
-    }
     if (f->type == BOOL)
         return *(const bool *)at ? json_true() : NULL;
     if (f->type == INT)

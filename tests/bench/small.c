@@ -57,7 +57,7 @@ static int serve_bare(void)
     struct evhttp *http = base ? evhttp_new(base) : NULL;
     struct evhttp_bound_socket *bound = http ? evhttp_bind_socket_with_handle(http, "127.0.0.1", 0) : NULL;
     struct event *end = base ? event_new(base, STDIN_FILENO, EV_READ, stop, base) : NULL;
-    struct sockaddr_in at;
+    struct sockaddr_in at = {0};
     socklen_t n = sizeof at;
     if (!bound || !end || event_add(end, NULL) < 0 ||
         getsockname(evhttp_bound_socket_get_fd(bound), (struct sockaddr *)&at, &n) < 0)
