@@ -184,22 +184,46 @@ static void begin_headers(struct connection *c)
     c->deadline = c->began + c->server->options.limits.header_ms;
 }
 
+/* Ends a connection at the next turn of the event loop, without reading more. */
+static void end_soon(struct connection *c)
+{
+    bufferevent_disable(c->bev, EV_READ);
+    c->ends = true;
+    c->deadline = 0;
+}
+
+/* Ends the connection with the largest request that has not arrived yet, so that clients with large requests
+ * keep nobody out. */
+static void end_largest(struct httpd *server)
+{
+    struct connection *c, *largest = NULL;
+    TAILQ_FOREACH(c, &server->connections, next)
+    {
+        if (c->state != CONNECTION_ANSWER && !c->ends && (!largest || c->received > largest->received))
+            largest = c;
+    }
+    if (!largest)
+        return;
+    count_received(largest, 0);
+    end_soon(largest);
+}
+
 /* Called after each read. */
 static void on_input(struct evbuffer *input, const struct evbuffer_cb_info *info, void *ctx)
 {
     struct connection *c = ctx;
     if (info->n_added == 0 || c->ends)
         return;
-    count_received(c, c->received + info->n_added);
-    /* evhttp does not limit what arrives during an answer, and the length of a line within a body. Many
-     * clients with a body each may also send too much together. */
-    if (evbuffer_get_length(input) > c->server->max_input ||
-        c->server->arriving > c->server->options.limits.arriving_bytes) {
-        bufferevent_disable(c->bev, EV_READ);
-        c->ends = true;
-        c->deadline = 0;
+    /* evhttp does not limit what arrives during an answer, and the length of a line within a body. */
+    if (evbuffer_get_length(input) > c->server->max_input) {
+        end_soon(c);
         return;
     }
+    count_received(c, c->received + info->n_added);
+    if (c->server->arriving > c->server->options.limits.arriving_bytes)
+        end_largest(c->server);
+    if (c->ends)
+        return;
     if (c->state == CONNECTION_IDLE)
         begin_headers(c);
     if (c->state == CONNECTION_HEADERS)

@@ -167,8 +167,15 @@ static int open_source_file(const struct source_code *s, struct str path)
     }
     memcpy(name, path.p, path.n);
     name[path.n] = '\0';
-    int fd =
-        realpath(name, real) ? open(real, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW) : -1;
+    int fd = -1;
+    if (!realpath(name, real) || stat(real, &st) < 0)
+        return -1;
+    /* Opening a pipe or a device could disturb other programs. */
+    if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
+        errno = EINVAL;
+        return -1;
+    }
+    fd = open(real, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
     if (fd < 0 || (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)))
         return fd;
     bool regular = S_ISREG(st.st_mode);
@@ -233,39 +240,22 @@ static int search_file(struct source_code *s, struct str path, int *ret, bool *r
 
 /* ---- the sources of Go --------------------------------------------------------------------------------- */
 
-/* Returns the directory with Go's standard library, a new string, or NULL. */
-static char *find_go_source(void)
-{
-    const char *root = getenv("GOROOT");
-    char *program = root && *root ? NULL : proc_find_program("go"), real[PATH_MAX] = "/usr/local/go/bin/go",
-         *source = NULL;
-    if (program && !realpath(program, real))
-        real[0] = '\0';
-    free(program);
-    /* ROOT/bin/go */
-    struct str parent = parent_of(parent_of(str_of(real)));
-    if (root && *root)
-        return asprintf(&source, "%s/src", root) < 0 ? NULL : source;
-    return asprintf(&source, "%.*s/src", (int)parent.n, parent.p) < 0 ? NULL : source;
-}
-
-/* Returns the directory of downloaded modules, a new string, or NULL. */
-static char *find_go_modules(void)
-{
-    const char *cache = getenv("GOMODCACHE"), *path = getenv("GOPATH");
-    char *modules = NULL;
-    if (cache && *cache)
-        return strdup(cache);
-    if (path && *path)
-        return asprintf(&modules, "%.*s/pkg/mod", (int)strcspn(path, ":"), path) < 0 ? NULL : modules;
-    return file_expand_home("~/go/pkg/mod");
-}
-
 int source_code_search_go(struct source_code *s, struct err *err)
 {
-    s->go_source = find_go_source();
-    s->go_modules = find_go_modules();
-    return s->go_source ? 0 : err_nomem(err);
+    const char *root = getenv("GOROOT"), *cache = getenv("GOMODCACHE"), *path = getenv("GOPATH"),
+               *home = getenv("HOME");
+    int modules = 0, source = asprintf(&s->go_source, "%s/src", root && *root ? root : "/usr/local/go");
+    if (cache && *cache)
+        modules = asprintf(&s->go_modules, "%s", cache);
+    else if (path && *path)
+        modules = asprintf(&s->go_modules, "%.*s/pkg/mod", (int)strcspn(path, ":"), path);
+    else if (home && *home)
+        modules = asprintf(&s->go_modules, "%s/go/pkg/mod", home);
+    if (source < 0)
+        s->go_source = NULL;
+    if (modules < 0)
+        s->go_modules = NULL;
+    return source < 0 || modules < 0 ? err_nomem(err) : 0;
 }
 
 /* Returns the part of a module's file after the directory of modules; empty: it is none. */

@@ -206,12 +206,21 @@ static void reap(unsigned *running, unsigned most)
     }
 }
 
+/* Reads the beginning of the request's path. */
+static void read_path(int file, char *ret, size_t n)
+{
+    ssize_t got = pread(file, ret, n - 1, sizeof(struct request_head));
+    ret[got > 0 ? got : 0] = '\0';
+}
+
 /* Starts a child for the request. Without a child, the server notices that the socket is closed. */
 static void start_child(const struct delegate *d, int file, int socket, unsigned *running)
 {
     struct child child = {d->work, file, socket};
-    struct proc_fork_limits limits = d->work->limits(d->work->ctx);
+    char path[256];
     pid_t pid;
+    read_path(file, path, sizeof path);
+    struct proc_fork_limits limits = d->work->limits(d->work->ctx, path);
     limits.cancel_fd = d->cancel_fd;
     limits.kept[0] = file;
     limits.kept[1] = socket;

@@ -32,8 +32,8 @@ struct delegate_work {
     /* Runs once in the delegate, before the first request. Prints its own messages. Returns 0, or the exit
      * code of the delegate. */
     int (*prepare)(void *ctx);
-    /* Returns the limits of a child, except cancel_fd and kept. */
-    struct proc_fork_limits (*limits)(void *ctx);
+    /* Returns the limits of the child for a path, except cancel_fd and kept. */
+    struct proc_fork_limits (*limits)(void *ctx, const char *path);
     /* Runs in the child. Writes the body to the file body_fd, which is empty, and sets *ret_kind to the index
      * of the row in `kinds` that describes it. After an error, the client gets its message as text with the
      * status of delegate_status. */

@@ -25,15 +25,17 @@ static int load(void *ctx)
 }
 
 /* Each request gets the full time of the budget, as each report of the shell does. */
-static struct proc_fork_limits limits_of_request(void *ctx)
+static struct proc_fork_limits limits_of_request(void *ctx, const char *path)
 {
     const struct web *web = ctx;
     struct confined_budget renewed;
     confined_budget_init(web->options->budget->bytes, &renewed);
     renewed.memory_before = web->options->budget->memory_before;
     struct proc_fork_limits limits = confined_budget_remaining(&renewed, -1);
-    programs_allow(web->profile, &limits);
-    picture_allow(&limits);
+    if (strcmp(path, "/ui/source") == 0 || strcmp(path, "/ui/disasm") == 0)
+        programs_allow(web->profile, &limits);
+    if (strcmp(path, "/ui/graph") == 0)
+        picture_allow(&limits);
     return limits;
 }
 

@@ -360,7 +360,12 @@ int binary_read(const char *path, const struct profile_mapping *m, struct elf *r
     struct stat st;
     struct err why = ERR_INIT;
     struct elf e = {0};
-    /* Do not block on a pipe or a device. */
+    /* Opening a pipe or a device could disturb other programs. */
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        err_set(&why, ERR_FAILED, "it is no regular file");
+        return wrap_refusal(path, &why, err);
+    }
+    /* Another file may take its place meanwhile: do not block on a pipe. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) {
         char shown[300];

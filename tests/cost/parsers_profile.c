@@ -15,6 +15,7 @@
 #include "findings/growth.h"
 #include "page/data.h"
 #include "findings/fleet.h"
+#include "pprof/machine/machine.h"
 #include "pprof/pprof.h"
 #include "pprof/symbolize/symbolize.h"
 #include "findings/findings.h"
@@ -484,9 +485,20 @@ static void prune_profile(const char *p, size_t n)
     profile_free(profile);
 }
 
+/* Reports with machine code find no program. */
+static int run_nothing(void *ctx, const struct symbolize_call *call, struct buf *ret, struct err *err)
+{
+    (void)ctx;
+    (void)call;
+    (void)ret;
+    return err_set(err, ERR_NOT_FOUND, "no program");
+}
+
 static void print_report(const char *p, size_t n, const struct report_settings *settings)
 {
-    const struct report_callbacks callbacks = {.sink = discard_bytes, .say = ignore_line};
+    static const struct report_machine machine = {.write = machine_write, .run = run_nothing};
+    const struct report_callbacks callbacks = {
+        .sink = discard_bytes, .say = ignore_line, .machine = &machine};
     struct profile *profile = parse_profile(p, n);
     if (profile)
         (void)report_make(profile, settings, &callbacks, &(struct err){.kind = ERR_NONE});
@@ -521,6 +533,9 @@ REPORTER(report_proto, settings.format = REPORT_PROTO)
 REPORTER(report_topproto, settings.format = REPORT_TOPPROTO)
 REPORTER(report_folded, settings.format = REPORT_FOLDED)
 REPORTER(report_speedscope, settings.format = REPORT_SPEEDSCOPE)
+REPORTER(report_weblist, settings.format = REPORT_WEBLIST; settings.symbol = ".")
+REPORTER(report_disasm, settings.format = REPORT_DISASM; settings.symbol = ".")
+REPORTER(report_page_tags, settings.format = REPORT_TAGS_JSON)
 
 static void draw_flame(const char *p, size_t n)
 {
@@ -740,6 +755,9 @@ const struct cost_parser cost_profile_parsers[] = {
     {"report topproto", report_topproto, profiles, 18, 4u << 20},
     {"report folded", report_folded, profiles, 225, 4u << 20},
     {"report speedscope", report_speedscope, profiles, 225, 4u << 20},
+    {"report weblist", report_weblist, profiles, 400, 4u << 20},
+    {"report disasm", report_disasm, profiles, 400, 4u << 20},
+    {"report tags of the page", report_page_tags, profiles, 400, 4u << 20},
     {"page_data_profile", draw_flame, profiles, 18, 4u << 20},
     {"findings_add_profile", find_findings, profiles, 7, 4u << 20},
     {"goroutines_read of a profile", group_goroutines, profiles, 46, 4u << 20},

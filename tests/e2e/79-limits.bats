@@ -404,10 +404,11 @@ teardown() {
     [[ ! -e graph.svg ]]
 }
 
-@test "pprof: machine code of very many inlined calls takes at most 10 s and 300 MB" {
+@test "pprof: -weblist of very many inlined calls takes at most 10 s and 300 MB" {
     hostile_file inlined.pb.gz inlined
     run_bounded pprof -weblist=. -output page.html inlined.pb.gz
-    run_bounded pprof -disasm=. inlined.pb.gz
+    assert_status 0
+    [[ -s page.html ]]
 }
 
 @test "pprof: a report of the shell that exceeds its limit gives one message, and the shell continues" {

@@ -167,6 +167,38 @@ PY
     python3 -c 'import json; assert len(json.load(open("config/pprof/settings.json"))["configs"]) == 20'
 }
 
+@test "a view of a profile with names opens no binary" {
+    strace -o /dev/null true 2>/dev/null || skip 'strace cannot trace here'
+    [[ $profgrab_program == */gcc/* || $profgrab_program == */clang/* ]] || skip 'strace and sanitizers exclude each other'
+    cp /bin/true binary
+    python3 - <<'PY'
+import gzip
+
+
+def field(n, data):
+    return bytes([n << 3 | 2, len(data)]) + data if isinstance(data, bytes) else bytes([n << 3, data])
+
+
+strings = [b"", b"samples", b"count", b"main.f", b"binary"]
+with open("named.pb.gz", "wb") as out:
+    out.write(gzip.compress(field(1, field(1, 1) + field(2, 2)) + field(2, field(1, b"\x01") + field(2, b"\x01"))
+                            + field(3, field(1, 1) + field(2, 16) + field(3, 32) + field(5, 4) + field(7, 1))
+                            + field(4, field(1, 1) + field(2, 1) + field(3, 17) + field(4, field(1, 1)))
+                            + field(5, field(1, 1) + field(2, 3)) + b"".join(field(6, s) for s in strings)))
+PY
+    serve named.pb.gz
+    rig_spawn tracer strace -f -e trace=open,openat,openat2,execve -o "$PWD/calls" -p "$(delegate)"
+    wait_for grep -q attached "$RIG_DIR/tracer/log"
+    local path
+    for path in flamegraph top peek?f=main tags download; do
+        assert_equal "$path $(get "/ui/$path")" "$path 200"
+    done
+    rig_end tracer
+    rm -r "$RIG_DIR/tracer"
+    [[ -s calls ]]
+    run ! grep -E '"(.*/)?binary"|execve' calls
+}
+
 @test "any two of the given profiles can be compared, and one of them shown alone" {
     serve "$RIG_DIR/heap.pb.gz" "$RIG_DIR/heap.pb.gz"
     assert_equal "$(get '/ui/top?from=0&to=1')" 200

@@ -143,6 +143,23 @@ static void wrong_flags_are_errors(void **state)
     }
 }
 
+static void the_address_of_the_page_is_optional(void **state)
+{
+    (void)state;
+    struct pprof_options o;
+    struct err err;
+    assert_int_equal(PARSE(&o, &err, "-http=:0", "-no_browser", "x"), PPROF_PARSED);
+    assert_string_equal(o.http, ":0");
+    assert_true(o.no_browser);
+    assert_int_equal(PARSE(&o, &err, "-http", "localhost:8080", "x"), PPROF_PARSED);
+    assert_string_equal(o.http, "localhost:8080");
+    assert_int_equal(PARSE(&o, &err, "-http", "x"), PPROF_PARSED);
+    assert_string_equal(o.http, ":");
+    assert_string_equal(o.sources[0], "x");
+    assert_int_equal(PARSE(&o, &err, "-http=", "-top", "x"), PPROF_PARSED);
+    assert_null(o.http);
+}
+
 static void contradictory_flags_are_errors(void **state)
 {
     (void)state;
@@ -160,8 +177,6 @@ static void contradictory_flags_are_errors(void **state)
     assert_string_equal(err.msg, "-no_browser only makes sense with -http");
     assert_int_equal(PARSE(&o, &err, "-top", "-http=:", "x"), PPROF_INVALID);
     assert_contains(err.msg, "-http is not compatible");
-    assert_int_equal(PARSE(&o, &err, "-http=:0", "x"), PPROF_INVALID);
-    assert_contains(err.hint, "profgrab view FILE");
     assert_int_equal(PARSE(&o, &err, "-top"), PPROF_INVALID);
     assert_string_equal(err.msg, "no profile source specified");
 }
@@ -172,6 +187,7 @@ int main(void)
         cmocka_unit_test(the_document_lists_every_flag),
         cmocka_unit_test(flags_are_parsed_like_those_of_go_tool_pprof),
         cmocka_unit_test(wrong_flags_are_errors),
+        cmocka_unit_test(the_address_of_the_page_is_optional),
         cmocka_unit_test(contradictory_flags_are_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
