@@ -94,7 +94,7 @@ END
     with_objdump 'exit 3' -disasm=work_leaf
     assert_status 2
     assert_stderr_has 'program]: exit status 3'
-    with_objdump 'exit 3' -weblist=work_leaf -output=page.html
+    with_objdump 'exit 3' -weblist=work_leaf -source_path="$pprof_tests/symbols" -output=page.html
     assert_status 0
     grep -q 'Note: .*exit status 3' page.html
     grep -q 'unsigned work_leaf' page.html
