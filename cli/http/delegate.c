@@ -174,6 +174,13 @@ static int write_error(int file, const struct err *err)
                                                                   : fd_write_all(file, text, (size_t)n, NULL);
 }
 
+/* Answers a request with an error. */
+static int report_error(const struct child *c, const struct err *err)
+{
+    const struct child_report report = {delegate_status(err), c->work->n_kinds};
+    return write_error(c->file, err) < 0 ? -1 : fd_write_all(c->socket, &report, sizeof report, NULL);
+}
+
 static int run_child(void *ctx)
 {
     struct child *c = ctx;
@@ -183,12 +190,7 @@ static int run_child(void *ctx)
     int rc = thread_start(&watcher, watch_client, c, &err);
     if (rc == 0)
         rc = answer_request(c, &report.kind, &err);
-    if (rc < 0) {
-        report = (struct child_report){delegate_status(&err), c->work->n_kinds};
-        rc = write_error(c->file, &err);
-    }
-    if (rc == 0)
-        rc = fd_write_all(c->socket, &report, sizeof report, NULL);
+    rc = rc < 0 ? report_error(c, &err) : fd_write_all(c->socket, &report, sizeof report, NULL);
     return rc < 0 ? 1 : 0;
 }
 
@@ -217,6 +219,7 @@ static void read_path(int file, char *ret, size_t n)
 static void start_child(const struct delegate *d, int file, int socket, unsigned *running)
 {
     struct child child = {d->work, file, socket};
+    struct err err = ERR_INIT;
     char path[256];
     pid_t pid;
     read_path(file, path, sizeof path);
@@ -226,8 +229,10 @@ static void start_child(const struct delegate *d, int file, int socket, unsigned
     limits.kept[1] = socket;
     if (fd_wait(socket, POLLIN, 0, -1, NULL) == 0)
         return; /* the client has left */
-    if (proc_start_fork(run_child, &child, &limits, &pid, NULL) == 0)
+    if (proc_start_fork(run_child, &child, &limits, &pid, &err) == 0)
         ++*running;
+    else
+        report_error(&child, &err);
 }
 
 /* The server ends the delegate, also after Ctrl-C: the open requests are answered first. */
