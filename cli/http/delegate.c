@@ -258,12 +258,14 @@ static int run_delegate(void *ctx)
         do
             reap(&running, CHILDREN_MAX - 1);
         while (running > 0 && fd_wait(d->fd, POLLIN, clock_deadline(REAP_MS), -1, NULL) < 0);
-        int file = fd_receive(d->fd), socket = file < 0 ? -1 : fd_receive(d->fd);
+        int file = fd_receive(d->fd);
+        bool ended = file < 0 && errno == 0;
+        int socket = file < 0 ? -1 : fd_receive(d->fd);
         if (socket >= 0)
             start_child(d, file, socket, &running);
         fd_close(&socket);
         fd_close(&file);
-        if (file < 0 && socket < 0 && errno == 0)
+        if (ended)
             break;
     }
     reap(&running, 0);
