@@ -5,7 +5,6 @@ load helper
 
 setup_file() {
     e2e_setup_file
-    rig_service caddy
     curl -s "http://127.0.0.1:$RIG_PORT_caddy/debug/pprof/heap" -o "$RIG_DIR/heap.pb.gz"
 }
 

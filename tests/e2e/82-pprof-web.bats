@@ -6,7 +6,6 @@ load helper
 
 setup_file() {
     e2e_setup_file
-    rig_service caddy
     curl -s "http://127.0.0.1:$RIG_PORT_caddy/debug/pprof/heap" -o "$RIG_DIR/heap.pb.gz"
     curl -s "http://127.0.0.1:$RIG_PORT_caddy/debug/pprof/goroutine" -o "$RIG_DIR/goroutine.pb.gz"
     # A profile whose flame graph takes a while.
