@@ -1,4 +1,5 @@
 /* Serves the page of `profgrab pprof -http`. */
+#include <signal.h>
 #include <string.h>
 
 #include "cli/http/serve.h"
@@ -49,10 +50,8 @@ static const struct httpd_answer kinds[WEB_KINDS] = {
 
 /* ---- the server ---------------------------------------------------------------------------------------- */
 
-/* What the handlers need. */
-struct handlers {
-    struct delegate *delegate;
-};
+/* The context of the handlers is a struct delegate **, because the server listens before the delegate starts.
+ */
 
 static void lead_to_ui(struct httpd_request *request, void *ctx)
 {
@@ -71,7 +70,7 @@ static void answer_by_delegate(struct httpd_request *request, void *ctx)
     if (strcmp(httpd_path(request), "/ui/") == 0)
         lead_to_flamegraph(request, ctx);
     else
-        delegate_answer(((const struct handlers *)ctx)->delegate, request);
+        delegate_answer(*(struct delegate **)ctx, request);
 }
 
 static void answer_part(struct httpd_request *request, const char *type, struct str part)
@@ -114,10 +113,21 @@ static const struct httpd_route routes[] = {
     {NULL, 0, NULL, 0},
 };
 
+/* Sets the error of a delegate that could not load the profile. A delegate that a signal did not end has
+ * printed why. */
+static int set_load_error(int code, struct err *err)
+{
+    int number = code - 128;
+    if (number == SIGINT || number == SIGTERM || number == SIGHUP)
+        return err_set(err, ERR_CANCELLED, "interrupted");
+    return number > 0 ? err_set(err, ERR_FAILED, "signal %d ended the process that loads the profile", number)
+                      : -1;
+}
+
 int pprof_run_web(const struct pprof_options *o, struct err *err)
 {
     struct web web = {.options = o};
-    struct handlers handlers = {NULL};
+    struct delegate *delegate = NULL;
     struct serve *serve = NULL;
     struct httpd_answer answers[WEB_KINDS];
     struct buf path = BUF_INIT((size_t)1 << 20);
@@ -140,18 +150,18 @@ int pprof_run_web(const struct pprof_options *o, struct err *err)
                                           .title = "profgrab pprof",
                                           .path = buf_str(&path),
                                           .routes = routes,
-                                          .ctx = &handlers,
+                                          .ctx = &delegate,
                                           .open_browser = o->no_browser ? NULL : pprof_open_browser};
     if (rc == 0)
         rc = serve_open(&options, &serve, err);
     if (rc == 0)
-        rc = delegate_start(&work, signals_cancel_fd(), &handlers.delegate, &code, err);
-    if (rc == 0 && handlers.delegate)
+        rc = delegate_start(&work, signals_cancel_fd(), &delegate, &code, err);
+    if (rc == 0 && delegate)
         rc = serve_run(serve, err);
     else if (rc == 0)
-        rc = -1; /* the delegate has printed the error */
+        rc = set_load_error(code, err);
     serve_close(serve);
-    delegate_end(handlers.delegate);
+    delegate_end(delegate);
     buf_release(&path);
     return rc;
 }

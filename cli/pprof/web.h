@@ -16,7 +16,7 @@
 
 struct json_t;
 
-/* What the delegate and its children know. */
+/* The profile of a run and the options of its command line, for the delegate and its children. */
 struct web {
     const struct pprof_options *options; /* of the command line */
     struct profile *profile;

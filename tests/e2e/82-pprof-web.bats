@@ -258,6 +258,26 @@ PY
     assert_stderr_has 'is in use by another program'
 }
 
+@test "a signal while the profile is loaded ends pprof -http, and the death of the process that loads it is reported" {
+    mkfifo endless
+    cat >signals.py <<'PY'
+import os, signal, subprocess, sys, time
+
+for number, expected in (signal.SIGINT, (130, b"")), (signal.SIGKILL, (2, b"signal 9 ended the process that loads the profile\n")):
+    server = subprocess.Popen([sys.argv[1], "pprof", "-http=127.0.0.1:0", "-no_browser", "endless"], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+    delegate = ""
+    while not delegate and server.poll() is None:
+        time.sleep(0.01)
+        delegate = subprocess.run(["pgrep", "-P", str(server.pid)], stdout=subprocess.PIPE, text=True).stdout.strip()
+    os.kill(server.pid if number == signal.SIGINT else int(delegate), number)
+    messages = server.communicate(timeout=60)[1]
+    assert (server.returncode, messages) == expected, (number, server.returncode, messages)
+PY
+    run python3 signals.py "$profgrab_program"
+    assert_status 0
+}
+
 @test "the options of the command line are the defaults of the page, and in the address that the browser opens" {
     serve -focus='caddy|x y' -lines "$RIG_DIR/heap.pb.gz"
     [[ $url == */ui/flamegraph\?f=caddy%7Cx%20y\&g=lines\&token=* ]] || fail "$url"

@@ -139,12 +139,12 @@ RECORDED = {
     "disasm-address": "-disasm=0x401d4a cpu.pb",
     "disasm-scaled": "-disasm=main -sample_index=cpu -unit=us -focus=work_leaf cpu.pb",
     "disasm-nothing": "-disasm=nothing cpu.pb",
-    "weblist": "-weblist=work_ -source_path={data} -trim_path=/src/example cpu.pb",
+    "weblist": "-weblist=work_ -source_path={sources} -trim_path=/src/example cpu.pb",
     "weblist-all": "-weblist=. cpu.pb",
     "weblist-intel": "-weblist=work_leaf -intel_syntax cpu.pb",
-    "weblist-address": "-weblist=0x401d06 -source_path={data} -trim_path=/src/example cpu.pb",
+    "weblist-address": "-weblist=0x401d06 -source_path={sources} -trim_path=/src/example cpu.pb",
     "weblist-nothing": "-weblist=nothing cpu.pb",
-    "weblist-bare": "-weblist=gone -source_path={data} -trim_path=/src/example cpu.pb",
+    "weblist-bare": "-weblist=gone -source_path={sources} -trim_path=/src/example cpu.pb",
 }
 
 
@@ -200,7 +200,7 @@ def compare_recorded(directory, side, renew):
     prepare_recorded(directory)
     different = 0
     for name, words in RECORDED.items():
-        code, text, said = side.output(words.format(data=DATA).split())
+        code, text, said = side.output(words.format(sources=symbols.SOURCES).split())
         text = "exit %d\n%s%s" % (code, text, said if code else "")
         path = os.path.join(DATA, name + ".golden")
         if renew:

@@ -77,7 +77,7 @@ static void a_descriptor_passes_through_a_socket(void **state)
     assert_int_equal(errno, EBADMSG);
     assert_int_equal(fd_receive(pair[1]), -1);
     assert_int_equal(errno, 0);
-    /* Nobody receives any more. */
+    /* The receiving end is closed. */
     make_pair(ends);
     fd_close(&ends[1]);
     assert_int_equal(fd_send(ends[0], pair[1]), -1);
