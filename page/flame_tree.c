@@ -24,10 +24,10 @@ struct kept_node {
 };
 
 /* A sample and the position in its stack: the next calls are calls[at] to calls[end - 1], and then those of
- * the `left` remaining locations. `function` is that of the next call once the entry was counted, or the
- * number of functions if the stack ends. */
+ * the frames from `frame` - 1 down to `leaf`, indices in the profile's `stack`. `function` is that of the
+ * next call once the entry was counted, or the number of functions if the stack ends. */
 struct entry {
-    uint32_t sample, left, at, end, function;
+    uint32_t sample, leaf, frame, at, end, function;
 };
 
 /* The samples of a node whose next call is the same. */
@@ -161,9 +161,8 @@ static int make_node(struct grower *g, const struct grown_node *node, const int6
 /* Finds the function of the next call, and goes past it. */
 static void take_call(const struct flame_stacks *stacks, struct entry *e)
 {
-    const struct profile_sample *sample = &stacks->p->samples[e->sample];
-    while (e->at == e->end && e->left > 0) {
-        uint32_t location = profile_frame(stacks->p, sample, --e->left);
+    while (e->at == e->end && e->frame > e->leaf) {
+        uint32_t location = profile_frame_at(stacks->p, --e->frame);
         e->at = stacks->calls_at[location];
         e->end = stacks->calls_at[location + 1];
     }
@@ -316,8 +315,10 @@ static int grower_init(struct grower *g, struct err *err)
     g->divided_for = calloc(n_functions, sizeof *g->divided_for);
     if (!g->entries || !g->kept || !g->own || !g->folded || !g->division_of || !g->divided_for)
         return err_nomem(err);
-    for (size_t i = 0; i < n; i++)
-        g->entries[i] = (struct entry){.sample = (uint32_t)i, .left = g->stacks->p->samples[i].depth};
+    for (size_t i = 0; i < n; i++) {
+        const struct profile_sample *s = &g->stacks->p->samples[i];
+        g->entries[i] = (struct entry){(uint32_t)i, s->stack_at, s->stack_at + s->depth, 0, 0, 0};
+    }
     find_scale(g);
     return 0;
 }

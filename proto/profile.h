@@ -112,12 +112,18 @@ struct profile {
 struct profile *profile_new(struct err *err);
 void profile_free(struct profile *p);
 
+/* Returns the location of a frame, by its index in `stack`. */
+static inline uint32_t profile_frame_at(const struct profile *p, size_t at)
+{
+    uint32_t v;
+    memcpy(&v, p->stack + at * p->frame_size, sizeof v);
+    return le32toh(v) & p->frame_mask;
+}
+
 /* Returns the location of a sample's frame; frame 0 is the leaf. */
 static inline uint32_t profile_frame(const struct profile *p, const struct profile_sample *s, size_t frame)
 {
-    uint32_t v;
-    memcpy(&v, p->stack + (s->stack_at + frame) * p->frame_size, sizeof v);
-    return le32toh(v) & p->frame_mask;
+    return profile_frame_at(p, s->stack_at + frame);
 }
 
 /* Iterates over a stack from the leaf on. */
