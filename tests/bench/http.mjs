@@ -4,6 +4,7 @@
 //
 //   {open: URL, drawn: EXPRESSION}   opens a page in a context of its own, and waits until the expression is true: {}
 //   {filter: PATTERN}                types the pattern in the page's search and presses Enter: {ms: until the new view was drawn and painted}
+//   {zoom: true}                     zooms into the third frame of the flame graph with the keyboard: {ms: until it was painted}
 //   {close: true}                    closes the page: {}
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
@@ -17,18 +18,9 @@ const browser = await chromium.launch({
 });
 const open = { context: null, page: null };
 
-/** Returns the milliseconds from the key to the frame after the view's mark. */
-async function filter(pattern) {
-    const { page } = open;
-    const search = page.getByRole('searchbox').first();
-    await search.fill(pattern);
-    await page.evaluate(() => {
-        performance.clearMarks('profgrab:drawn');
-        addEventListener('keydown', () => performance.mark('bench:key'), { capture: true, once: true });
-    });
-    await search.press('Enter');
-    await page.waitForFunction(() => performance.getEntriesByName('profgrab:drawn').length > 0, null, { timeout: TIMEOUT });
-    return page.evaluate(
+/** Returns the milliseconds from the key that was noted in the page to the end of the next frame. */
+const sinceKey = (page) =>
+    page.evaluate(
         () =>
             new Promise((resolve) => {
                 requestAnimationFrame(() => {
@@ -38,6 +30,31 @@ async function filter(pattern) {
                 });
             }),
     );
+
+const noteKey = (page) =>
+    page.evaluate(() => {
+        performance.clearMarks('profgrab:drawn');
+        addEventListener('keydown', () => performance.mark('bench:key'), { capture: true, once: true });
+    });
+
+async function filter(pattern) {
+    const { page } = open;
+    const search = page.getByRole('searchbox').first();
+    await search.fill(pattern);
+    await noteKey(page);
+    await search.press('Enter');
+    await page.waitForFunction(() => performance.getEntriesByName('profgrab:drawn').length > 0, null, { timeout: TIMEOUT });
+    return sinceKey(page);
+}
+
+async function zoom() {
+    const { page } = open;
+    await page.locator('.graph canvas').focus();
+    for (let i = 0; i < 3; i++) await page.keyboard.press('ArrowDown');
+    await noteKey(page);
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(() => /[#&]z=/.test(location.hash), null, { timeout: TIMEOUT, polling: 'raf' });
+    return sinceKey(page);
 }
 
 async function run(command) {
@@ -48,6 +65,8 @@ async function run(command) {
         await open.page.waitForFunction(command.drawn, null, { timeout: TIMEOUT });
     } else if (command.filter) {
         return { ms: await filter(command.filter) };
+    } else if (command.zoom) {
+        return { ms: await zoom() };
     } else if (command.close) {
         await open.context.close();
     }
