@@ -71,8 +71,9 @@ struct report_settings {
     const char *tagroot, *tagleaf;
 
     bool drop_negative, trim, noinlines, showcolumns;
-    bool intel_syntax; /* of machine code */
-    long nodecount;    /* -1: the format's default */
+    bool intel_syntax;    /* of machine code */
+    size_t most_routines; /* of -disasm, the heaviest first; 0: all, by name */
+    long nodecount;       /* -1: the format's default */
     double nodefraction, edgefraction;
     const char *focus, *ignore, *prune_from, *hide, *show, *show_from;
     const char *tagfocus, *tagignore, *tagshow, *taghide;

@@ -13,7 +13,9 @@
 
 #define VIEW_BYTES ((size_t)64 << 20)
 #define TEXT_BYTES ((size_t)64 << 20)
+/* Limits of upstream's page. */
 #define TOP_ROWS 500
+#define DISASM_ROUTINES 50
 
 /* A view that is being made. */
 struct view {
@@ -173,6 +175,7 @@ static int make_source(struct view *v, struct buf *ret, struct err *err)
 static int make_disasm(struct view *v, struct buf *ret, struct err *err)
 {
     select_focus(v);
+    v->options.report.most_routines = DISASM_ROUTINES;
     return make_text(v, REPORT_DISASM, ret, err);
 }
 

@@ -35,6 +35,7 @@ struct shown {
     struct str name;
     const struct place *places;
     size_t n;
+    int64_t flat, cum;
 };
 
 struct disasm {
@@ -148,7 +149,36 @@ static int compare_shown(const void *left, const void *right)
     return order ? order : (a->symbol > b->symbol) - (a->symbol < b->symbol);
 }
 
-/* Finds the functions that have nodes, and sorts them. */
+static int compare_heavy(const void *left, const void *right)
+{
+    const struct shown *a = left, *b = right;
+    int order = (a->flat < b->flat) - (a->flat > b->flat);
+    return order ? order : compare_shown(left, right);
+}
+
+static void add_shown(struct disasm *d, const struct symbol *symbol, const struct place *places, size_t n)
+{
+    struct shown *s = &d->shown[d->n_shown++];
+    *s = (struct shown){.symbol = symbol,
+                        .name = profile_str(d->report->profile, d->symbols.names[symbol->name_at]),
+                        .places = places,
+                        .n = n};
+    for (size_t i = 0; i < n; i++) {
+        s->flat = measure_sum(s->flat, places[i].node->flat);
+        s->cum = measure_sum(s->cum, places[i].node->cum);
+    }
+}
+
+/* Sorts the functions, and drops those that the settings do not allow. */
+static void sort_shown(struct disasm *d)
+{
+    size_t most = d->report->settings->most_routines;
+    qsort(d->shown, d->n_shown, sizeof *d->shown, most > 0 ? compare_heavy : compare_shown);
+    if (most > 0 && d->n_shown > most)
+        d->n_shown = most;
+}
+
+/* Finds the functions that have nodes. */
 static int find_shown(struct disasm *d)
 {
     d->shown = calloc(d->symbols.n + 1, sizeof *d->shown);
@@ -163,11 +193,8 @@ static int find_shown(struct disasm *d)
         size_t from = first_from(all, s->start),
                to = s->end == UINT64_MAX ? all->n : first_from(all, s->end + 1);
         if (to > from)
-            d->shown[d->n_shown++] =
-                (struct shown){s, profile_str(d->report->profile, d->symbols.names[s->name_at]),
-                               all->items + from, to - from};
+            add_shown(d, s, all->items + from, to - from);
     }
-    qsort(d->shown, d->n_shown, sizeof *d->shown, compare_shown);
     return 0;
 }
 
@@ -279,18 +306,13 @@ static int write_function(struct disasm *d, const struct shown *s)
 {
     char flat_text[MEASURE_TEXT], cum_text[MEASURE_TEXT], share[MEASURE_TEXT];
     struct disassembly code;
-    int64_t flat = 0, cum = 0;
     uint64_t stop = s->symbol->end == UINT64_MAX ? UINT64_MAX : s->symbol->end + 1;
     if (binary_disassemble(s->symbol->binary, s->symbol->start, stop, &code, d->report->err) < 0)
         return -1;
-    for (size_t i = 0; i < s->n; i++) {
-        flat = measure_sum(flat, s->places[i].node->flat);
-        cum = measure_sum(cum, s->places[i].node->cum);
-    }
     write_names(d, s->symbol);
-    report_format_value(d->report, flat_text, flat);
-    report_format_value(d->report, cum_text, cum);
-    measure_percentage(share, cum, d->report->total);
+    report_format_value(d->report, flat_text, s->flat);
+    report_format_value(d->report, cum_text, s->cum);
+    measure_percentage(share, s->cum, d->report->total);
     out_format(d->report->out, "%10s %10s (flat, cum) %s of Total\n", flat_text, cum_text, share);
     write_code(d, s, &code.code);
     disassembly_release(&code);
@@ -302,6 +324,7 @@ static int write_functions(struct disasm *d)
     char total[MEASURE_TEXT];
     if (d->n_shown == 0)
         return set_no_match(d);
+    sort_shown(d);
     report_format_value(d->report, total, d->report->total);
     out_format(d->report->out, "Total: %s\n", total);
     for (size_t i = 0; i < d->n_shown; i++)

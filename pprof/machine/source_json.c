@@ -7,16 +7,20 @@
 
 #define FILES_MAX 50
 
-static void write_values(struct listing *l, int64_t flat, int64_t cum)
+static void write_value(struct listing *l, const char *key, int64_t value, bool with_zero)
 {
-    char text[MEASURE_TEXT];
-    const int64_t values[] = {flat, cum};
-    for (size_t i = 0; i < 2; i++) {
-        if (values[i] != 0)
-            report_format_value(l->report, text, values[i]);
-        out_text(l->out, i ? ",\"cum\":" : ",\"flat\":");
-        out_json(l->out, values[i] ? str_of(text) : STR(""));
-    }
+    char text[MEASURE_TEXT] = "";
+    if (value != 0 || with_zero)
+        report_format_value(l->report, text, value);
+    out_format(l->out, ",\"%s\":", key);
+    out_json(l->out, str_of(text));
+}
+
+/* A function has its values even if they are 0; a line or an instruction then has empty texts. */
+static void write_values(struct listing *l, int64_t flat, int64_t cum, bool with_zero)
+{
+    write_value(l, "flat", flat, with_zero);
+    write_value(l, "cum", cum, with_zero);
 }
 
 static void begin_file(struct listing *l, struct str path)
@@ -30,14 +34,14 @@ static void begin_function(struct listing *l, const struct listing_function *f)
 {
     out_text(l->out, l->n_functions ? ",\n{\"name\":" : "\n{\"name\":");
     out_json(l->out, f->name);
-    write_values(l, f->flat, f->cum);
+    write_values(l, f->flat, f->cum, true);
     out_text(l->out, ",\"lines\":[");
 }
 
 static void begin_line(struct listing *l, const struct listing_line *line)
 {
     out_format(l->out, "%s\n{\"n\":%" PRId64, l->n_lines ? "," : "", line->n);
-    write_values(l, line->flat, line->cum);
+    write_values(l, line->flat, line->cum, false);
     out_text(l->out, ",\"text\":");
     out_json(l->out, line->text);
     out_text(l->out, ",\"code\":[");
@@ -67,7 +71,7 @@ static int write_code(struct listing *l, const struct listing_code *code)
     struct str file = profile_str(l->report->profile, c->file);
     struct buf place = BUF_INIT(REPORT_NAME_MAX);
     out_format(l->out, "%s\n{\"at\":\"%" PRIx64 "\"", l->n_code ? "," : "", c->file_address);
-    write_values(l, c->flat, c->cum);
+    write_values(l, c->flat, c->cum, false);
     out_text(l->out, ",\"text\":");
     out_json(l->out, c->text);
     if (file.n) {

@@ -308,6 +308,14 @@ PY
 }
 is_quiet() { ! children >/dev/null; }
 
+@test "without graphviz the graph answers 501 with upstream's sentence, and the other views go on" {
+    environment=("PATH=$PWD/empty" PPROF_TOOLS=)
+    serve "$RIG_DIR/heap.pb.gz"
+    assert_equal "$(get /ui/graph)" 501
+    assert_equal "$(cat body)" 'Could not execute dot; may need to install graphviz.'
+    assert_equal "$(get /ui/top)" 200
+}
+
 @test "a request whose process dies gets an error, and the server goes on" {
     serve "$RIG_DIR/large.pb.gz"
     get /ui/flamegraph >status &

@@ -3,7 +3,7 @@
 
     machine.py                  with its recorded output, made with simulated programs: tests/data/machine
     machine.py --renew PPROF    writes these files with a recent google/pprof: never with what is to be tested
-    machine.py --live [PPROF]   with the google/pprof in Go's sources, or that one: on programs that gcc makes
+    machine.py --live [PPROF]   with the google/pprof in Go's sources, or that one: on programs that gcc makes; also the page of -http
 
 -disasm must be equal byte for byte. The pages of -weblist are read, and must have the same functions, lines, instructions and values.
 $PROFGRAB is the program."""
@@ -11,6 +11,7 @@ $PROFGRAB is the program."""
 import argparse
 import difflib
 import html
+import json
 import os
 import random
 import re
@@ -19,9 +20,11 @@ import struct
 import subprocess
 import sys
 import tempfile
+import urllib.parse
 
 import odd
 import symbols
+import web
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DATA = os.path.join(os.path.dirname(HERE), "data", "machine")
@@ -106,16 +109,19 @@ class Side:
         self.command, self.directory, self.reader = command, directory, reader
         self.page = os.path.join(directory, name + ".html")
 
+    def environment(self):
+        environment = dict(os.environ, PATH=os.path.join(self.directory, "tools"), HOME=self.directory, PPROF_TMPDIR=self.directory,
+                           PPROF_BINARY_PATH="/nonexistent", TZ="UTC", LC_ALL="C")
+        environment.pop("PPROF_TOOLS", None)
+        return environment
+
     def output(self, arguments):
         """(exit code, text, messages). The text of -weblist is its listing."""
         page = any(word.startswith("-weblist") for word in arguments)
         if os.path.exists(self.page):
             os.unlink(self.page)
-        environment = dict(os.environ, PATH=os.path.join(self.directory, "tools"), HOME=self.directory, PPROF_TMPDIR=self.directory,
-                           PPROF_BINARY_PATH="/nonexistent", TZ="UTC", LC_ALL="C")
-        environment.pop("PPROF_TOOLS", None)
         done = subprocess.run(self.command + (["-output=" + self.page] if page else []) + arguments, stdin=subprocess.DEVNULL, capture_output=True,
-                              env=environment, cwd=self.directory, timeout=120, check=False)
+                              env=self.environment(), cwd=self.directory, timeout=120, check=False)
         said = re.sub(r"(?m)^(Generating report in|hint:).*\n", "", done.stderr.decode(errors="replace"))
         # google/pprof prints there why it cannot read a binary, profgrab on stderr.
         text = re.sub(r"(?m)^stat /gone.*\n", "", done.stdout.decode(errors="replace"))
@@ -287,8 +293,62 @@ def compare_live(directory, ours, theirs):
                     different += 1
                     print("differs: %s: %s\n%s" % (" ".join(arguments), (expected[0], expected[2], got[0], got[2]),
                                                    differences(("theirs", "ours"), (expected[1], got[1]))))
+            more, pages = compare_pages(directory, ours, theirs, named)
+            different, done = different + more, done + pages
     print("%d of %d are equal" % (done - different, done))
     return different
+
+
+# ---- the page of -http -------------------------------------------------------------------------------------------------
+
+PAGES = [(view, {"f": expression, **more}) for view in ("source", "disasm") for expression, more in (
+    ("work", {}), ("main", {}), (".", {}), (r"work\.c", {}), ("nothing", {}), ("(", {}), ("work", {"intel": "t"}),
+    ("work", {"i": "work_twice"}), ("main", {"si": "0"}), ("work_mix", {"unit": "us"}), ("work", {"mean": "t"}))]
+
+
+def sections(functions):
+    """What both pages show of the functions of -weblist, in a fixed order: names, values, lines and instructions."""
+    return sorted((function, file, flat, cum, [(number, line_flat, line_cum, expand(text).rstrip(), [(*row[1:4], row[4].strip(), row[5]) for row in rows if row[0] == "code"])
+                                               for number, _, line_flat, line_cum, text, rows in lines])
+                  for function, file, flat, cum, _, lines in functions)
+
+
+def sections_of_json(data):
+    def dotted(value):
+        return value or "."
+
+    return sorted((function["name"], file["path"], function["flat"], function["cum"],
+                   [(line["n"], dotted(line["flat"]), dotted(line["cum"]), expand(line["text"]).rstrip(),
+                     [(dotted(c["flat"]), dotted(c["cum"]), c["at"], expand(c["text"]).strip(), c["place"]) for c in line["code"]])
+                    for line in function["lines"]])
+                  for file in data["files"] for function in file["functions"])
+
+
+def page_content(view, answer, ours):
+    status, body = answer
+    if status != 200:
+        return status, body.decode()
+    if view == "disasm":
+        return status, json.loads(body)["data"]["text"].strip() if ours else html.unescape(web.between(body.decode(), "<pre>", "</pre>")).strip()
+    return status, sections_of_json(json.loads(body)["data"]) if ours else sections(read_upstream(body.decode()))
+
+
+def compare_pages(directory, ours, theirs, profile):
+    """Returns how many pages differ, and how many were compared."""
+    different = 0
+    servers = [web.Server(side.command, [profile], side.environment(), directory) for side in (theirs, ours)]
+    try:
+        for view, parameters in PAGES:
+            path = "/ui/%s?%s" % (view, urllib.parse.urlencode(parameters))
+            expected, got = (page_content(view, server.get(path), server is servers[1]) for server in servers)
+            if expected != got:
+                different += 1
+                texts = ["%d\n%s" % (status, content if isinstance(content, str) else "\n".join(map(str, content))) for status, content in (expected, got)]
+                print("differs: %s: %s\n%s" % (os.path.basename(profile), path, differences(("theirs", "ours"), texts)))
+    finally:
+        for server in servers:
+            server.end()
+    return different, len(PAGES)
 
 
 def main():

@@ -64,7 +64,7 @@ class Server:
     """A program that serves the page of one profile."""
 
     def __init__(self, command, arguments, environment, directory):
-        self.process = subprocess.Popen(command + ["-http=127.0.0.1:", "-no_browser", "-symbolize=none"] + arguments, env=environment,
+        self.process = subprocess.Popen(command + ["-http=127.0.0.1:", "-no_browser"] + arguments, env=environment,
                                         cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         address = re.search(rb"(http://127\.0\.0\.1:\d+)(?:/ui/\S*token=(\w+))?", self.process.stdout.readline())
         self.base, token = address.group(1).decode(), address.group(2)
@@ -249,7 +249,7 @@ def main():
             servers = []
             try:
                 for command, environment in (([pprof], environments[0]), ([program, "pprof"], environments[1])):
-                    servers.append(Server(command, arguments, environment, directory))
+                    servers.append(Server(command, ["-symbolize=none", *arguments], environment, directory))
                 requests = requests_of(choose, -(-o.requests // len(cases)))
                 differences += compare_profile(servers, requests, tell) + compare_download(servers, tell)
                 count += len(requests)
