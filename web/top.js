@@ -17,8 +17,33 @@ export const COLUMNS = [
     { key: 'name', cssClass: 'name', title: 'Function' },
 ];
 
+/** A further column, to the right of the shares of flat. */
+export const SUM_COLUMN = {
+    key: 'sumShare',
+    cssClass: 'sumShare',
+    title: 'Sum %',
+    hint: 'flat of all rows down to this one',
+    valueKey: 'flat',
+    isRunning: true,
+    text: share,
+};
+
 function share(value, unit, whole) {
     return percentage(value, whole);
+}
+
+/** The sums, by function, of the values from the first function of the list to this one. */
+function runningSums(list, values) {
+    const sums = new Map();
+    let sum = 0;
+    for (const fn of list) sums.set(fn, (sum += values[fn]));
+    return sums;
+}
+
+/** Returns valueOf(column, fn): what the table shows if it has the functions of the list in this order. */
+function valuesOf(columns, figures, list) {
+    const sums = new Map(columns.filter(({ isRunning }) => isRunning).map((column) => [column, runningSums(list, figures[column.valueKey])]));
+    return (column, fn) => (column.isRunning ? sums.get(column).get(fn) : figures[column.valueKey][fn]);
 }
 
 /** A function's name in two parts: the path of its package in a pale colour, then the name. */
@@ -48,10 +73,10 @@ export function ordered(figures, nameOf, sort, marked) {
 
 /**
  * open(fn): called when the reader clicks a function. columns: {key, cssClass, title, hint, valueKey: the key of its
- * values in content.figures, text(value, unit, whole, fn), bar: whether the cell draws the share}. sortedBy: the key of
- * the column that sorts the table at first. Returns {node, show(content), choose(fn)}. content: {figures, nameOf(fn),
- * colour(fn), unit, whole: the total for shares, marked; optionally noteOf(fn): a word after the name, and chosen: a
- * function}.
+ * values in content.figures, text(value, unit, whole, fn), bar: whether the cell draws the share, isRunning: whether the
+ * value is the sum of those from the first row on}. sortedBy: the key of the column that sorts the table at first.
+ * Returns {node, show(content), choose(fn)}. content: {figures, nameOf(fn), colour(fn), unit, whole: the total for
+ * shares, marked; optionally noteOf(fn): a word after the name, and chosen: a function}.
  */
 export function makeTop(open, columns = COLUMNS, sortedBy = 'flat', cssClass = columns === COLUMNS ? 'top' : 'top signed') {
     const sort = { key: sortedBy, down: true };
@@ -73,6 +98,7 @@ export function makeTop(open, columns = COLUMNS, sortedBy = 'flat', cssClass = c
     );
     let content = null;
     let list = [];
+    let valueOf = null;
 
     function sortBy(column) {
         const key = column.valueKey || column.key;
@@ -94,6 +120,7 @@ export function makeTop(open, columns = COLUMNS, sortedBy = 'flat', cssClass = c
 
     function refresh() {
         list = ordered(content.figures, content.nameOf, sort, content.marked);
+        valueOf = valuesOf(columns, content.figures, list);
         columns.forEach((column, i) => {
             const active = (column.valueKey || column.key) === sort.key;
             heads[i].setAttribute('aria-sort', !active ? 'none' : sort.down ? 'descending' : 'ascending');
@@ -124,9 +151,10 @@ export function makeTop(open, columns = COLUMNS, sortedBy = 'flat', cssClass = c
     }
 
     function rowOf(fn, index) {
-        const { figures, unit, whole, nameOf, colour, noteOf, chosen } = content;
-        const number = ({ cssClass, valueKey, text, bar }) => {
-            const value = figures[valueKey][fn];
+        const { unit, whole, nameOf, colour, noteOf, chosen } = content;
+        const number = (column) => {
+            const { cssClass, text, bar } = column;
+            const value = valueOf(column, fn);
             const cell = element('div', { role: 'cell', class: `c-${cssClass}` }, text(value, unit, whole, fn));
             if (bar) cell.style.setProperty('--share', whole ? Math.min(1, Math.abs(value / whole)) : 0);
             return cell;
@@ -151,7 +179,8 @@ export function makeTop(open, columns = COLUMNS, sortedBy = 'flat', cssClass = c
 /** The first functions as a plain table, for paper. */
 export function paperTable(figures, profile, unit, whole, title, columns = COLUMNS, sortedBy = 'flat') {
     const list = ordered(figures, profile.nameOf, { key: sortedBy, down: true }, null);
-    const cells = (fn) => columns.filter(({ valueKey }) => valueKey).map(({ valueKey, text }) => text(figures[valueKey][fn], unit, whole, fn));
+    const valueOf = valuesOf(columns, figures, list);
+    const cells = (fn) => columns.filter(({ valueKey }) => valueKey).map((column) => column.text(valueOf(column, fn), unit, whole, fn));
     return element(
         'table',
         { class: 'paper' },

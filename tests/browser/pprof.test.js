@@ -309,6 +309,24 @@ test('Sample changes the type: in the flame graph without a request', () =>
         await until(page, () => /s$/.test(document.querySelector('.rows .c-flat').textContent));
     }));
 
+test('top: Sum % adds up the flat values down to each row, in the order of the table', () =>
+    open('ui/top', {}, async (page) => {
+        const shares = (column) => page.locator(`.rows .c-${column}`).evaluateAll((cells) => cells.map((cell) => parseFloat(cell.textContent)));
+        const check = async () => {
+            let sum = 0;
+            const expected = (await shares('flatShare')).map((share) => (sum += share));
+            const shown = await shares('sumShare');
+            assert.ok(shown.length > 3);
+            shown.forEach((share, i) => assert.ok(Math.abs(share - expected[i]) < 0.1 * (i + 1), `row ${i}: ${share} for ${expected[i]}`));
+        };
+        await check();
+        await page.locator('[role=columnheader].c-cum button').click();
+        await check();
+        await page.setViewportSize({ width: 400, height: 800 });
+        assert.equal(await page.locator('.rows .c-sumShare').first().isVisible(), false);
+        assert.equal(await page.locator('.rows .c-cumShare').first().isVisible(), true);
+    }));
+
 test('configs: save, choose, delete', () =>
     open(`ui/top?f=${BUSY}`, {}, async (page, requests) => {
         await page.locator('.drop summary', { hasText: 'Config' }).click();

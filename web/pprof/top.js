@@ -4,16 +4,18 @@ import { element, visible } from '../text.js';
 import { percentage } from '../units.js';
 import { colourOf, packageOf } from '../colours.js';
 import { findFunctions } from '../search.js';
-import { COLUMNS, makeTop, nameParts, paperTable } from '../top.js';
+import { COLUMNS, SUM_COLUMN, makeTop, nameParts, paperTable } from '../top.js';
 import { functionLine } from './actions.js';
 import { parameterOf } from './address.js';
 
 /** The text of a value is the server's; the shares are computed here. */
 function topColumns(rows) {
     const texts = { flat: (row) => row.flatText, cum: (row) => row.cumText };
-    return COLUMNS.map((column) =>
+    const columns = COLUMNS.map((column) =>
         texts[column.key] ? { ...column, text: (value, unit, whole, fn) => visible(texts[column.key](rows[fn])) } : column,
     );
+    const [flat, flatShare, ...others] = columns;
+    return [flat, flatShare, SUM_COLUMN, ...others];
 }
 
 export function makeTopView({ data, title }, page) {
@@ -22,7 +24,7 @@ export function makeTopView({ data, title }, page) {
     const sortedBy = parameterOf(page.address(), 'sort') === 'cum' ? 'cum' : 'flat';
     const figures = { flat: Float64Array.from(rows, (row) => row.flat), cum: Float64Array.from(rows, (row) => row.cum) };
     const nameOf = (fn) => rows[fn].name;
-    const table = makeTop(choose, columns, sortedBy, 'top');
+    const table = makeTop(choose, columns, sortedBy, 'top summed');
     const detail = element('div', { class: 'chosen-line' }, element('p', { class: 'quiet' }, 'Choose a function to filter by it, or to see its source.'));
     const notice = element('p', { class: 'notice', role: 'status' });
     const node = element('section', { class: 'functions', 'aria-label': 'Top' }, notice, detail, table.node);
