@@ -243,7 +243,7 @@ secret() {
     rig_end mortal
 }
 @test "during the run: Ctrl-C while a profile is taken" {
-    WITH='timeout --foreground --preserve-status -s INT 1' row 130 custom heap cpu=30s
+    WITH="$rig_root/tests/rig/interrupt_when.py taking" row 130 custom heap cpu=30s
 }
 
 @test "the table in docs/captures.md matches these results" {
