@@ -108,10 +108,22 @@ static int destination_create(struct destination *d, struct err *err)
     return 0;
 }
 
+/* Returns whether the path names one of this process's descriptors. These paths are links. */
+static bool names_descriptor(const char *path)
+{
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        size_t n = strlen(folders[i]);
+        if (strncmp(path, folders[i], n) == 0 && path[n] && !path[n + strspn(path + n, "0123456789")])
+            return true;
+    }
+    return strcmp(path, "/dev/stdout") == 0 || strcmp(path, "/dev/stderr") == 0;
+}
+
 bool pprof_is_stream(const char *output)
 {
     struct stat st;
-    if (strncmp(output, "/dev/", 5) == 0 || strncmp(output, "/proc/", 6) == 0)
+    if (names_descriptor(output))
         return true;
     return lstat(output, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode) && !S_ISDIR(st.st_mode);
 }
@@ -123,7 +135,10 @@ static int destination_open_stream(struct destination *d, struct err *err)
     struct stat st;
     bool is_fifo = stat(d->output, &st) == 0 && S_ISFIFO(st.st_mode);
     /* O_APPEND: a name below /dev/fd may refer to a file that already has bytes. */
-    while ((d->fd = open(d->output, O_WRONLY | O_APPEND | O_CLOEXEC | (is_fifo ? O_NONBLOCK : 0))) < 0) {
+    int flags = O_WRONLY | O_APPEND | O_CLOEXEC | (is_fifo ? O_NONBLOCK : 0);
+    /* Any other link appeared after pprof_is_stream. */
+    flags |= names_descriptor(d->output) ? 0 : O_NOFOLLOW;
+    while ((d->fd = open(d->output, flags)) < 0) {
         struct err wait = ERR_INIT;
         if (!is_fifo || errno != ENXIO)
             return err_set(err, ERR_LOCAL_IO, "open %s: %s", d->output, strerror(errno));

@@ -116,8 +116,9 @@ int pprof_save_copy(const struct profile *p, struct err *err);
 /* Writes the report to its output. Takes ownership of the profile. */
 int pprof_write_report(const struct pprof_options *o, struct profile *p, struct err *err);
 
-/* Returns whether the output is a FIFO or a device, such as /dev/stdout or /dev/fd/3, to which profgrab
- * writes directly. Any other output is a file, which gets its name once it is complete. */
+/* Returns whether profgrab writes to the output directly: it is a FIFO, a socket or a device, or names a
+ * descriptor, as /dev/stdout and /dev/fd/3 do. Any other output is a file, which gets its name once it is
+ * complete. */
 bool pprof_is_stream(const char *output);
 
 /* A run of the shell: the files that it made for viewers. */

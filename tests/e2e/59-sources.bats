@@ -566,6 +566,36 @@ sys.stdout.buffer.write(gzip.compress(b"\x0a\x04\x08\x01\x10\x02\x12\x06\x0a\x01
     assert_status 0
 }
 
+@test "pprof -output and merge -o take a path below /dev or /proc for a file, unless it is a device or names a descriptor" {
+    local shared path
+    shared=$(mktemp -d /dev/shm/profgrab-output.XXXXXX)
+    # bats ends the test in a subshell, so this removes the directory also after a failure.
+    trap 'rm -rf "$shared"' EXIT
+    echo keep >precious
+    for path in "$shared/new" "$shared/link" /proc/self/cwd/here; do
+        ln -sf "$PWD/precious" "$shared/link"
+        run_profgrab pprof -top -output "$path" one.tar.gz
+        assert_status 0
+        [[ ! -L $path ]]
+        assert_equal "$(cat precious)" keep
+    done
+    grep -q 'File: caddy' "$shared/new" && grep -q 'File: caddy' "$shared/link" && grep -q 'File: caddy' here
+    run_profgrab pprof -tree -output "$shared/new" one.tar.gz
+    assert_status 0
+    assert_equal "$(grep -c 'File: caddy' "$shared/new")" 1
+    for path in "$shared/new" "$shared/link" /proc/self/cwd/here; do
+        run_profgrab merge -o "$path" one.tar.gz
+        assert_status 1
+        assert_stderr_has "$path exists already"
+    done
+    ln -sf "$PWD/precious" "$shared/link"
+    run_profgrab merge --force -o "$shared/link" one.tar.gz
+    assert_status 0
+    assert_equal "$(cat precious)" keep
+    run_profgrab pprof -top -output /dev/null one.tar.gz
+    assert_status 0
+}
+
 @test "merge -o - writes to standard output, makes no file of that name, and refuses a terminal" {
     "$profgrab_program" merge -o - one.tar.gz >merged.pb.gz 2>messages
     assert_equal "$(cat messages)" ''
