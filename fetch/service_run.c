@@ -48,6 +48,17 @@ static int add_page_piece(void *ctx, const void *p, size_t n, struct err *err)
     return buf_check(page, "the index page", err);
 }
 
+/* Drops the names that contain the secret of the request: names are printed and stored. */
+static int drop_secrets(const struct transfer *t, struct index_page *page, struct err *err)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < page->n; i++)
+        if (!transfer_has_secret(t, page->items[i].name))
+            page->items[n++] = page->items[i];
+    page->n = n;
+    return n > 0 ? 0 : err_set(err, ERR_NOT_FOUND, "the page lists no profile");
+}
+
 int service_run_index(const struct service_run *run, struct transfer *t, struct index_page *ret,
                       struct http_response *response, struct err *err)
 {
@@ -59,6 +70,8 @@ int service_run_index(const struct service_run *run, struct transfer *t, struct 
     int rc = transfer_get(t, request_target, &get, response, err);
     if (rc == 0)
         rc = index_parse(buf_str(&page), page.len, ret, err);
+    if (rc == 0)
+        rc = drop_secrets(t, ret, err);
     /* Describes the page that the service sent instead of an index. */
     if (rc < 0 && response->status == 200 && err->kind == ERR_NOT_FOUND &&
         *format_html_title(buf_str(&page), page.len, title, sizeof title))

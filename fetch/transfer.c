@@ -221,6 +221,12 @@ void transfer_mask(const struct transfer *t, char *text)
     http_auth_mask(&auth, text);
 }
 
+bool transfer_has_secret(const struct transfer *t, const char *text)
+{
+    struct http_auth auth = endpoint_auth(&t->endpoint);
+    return http_auth_find(&auth, text);
+}
+
 int transfer_find_secret(const struct transfer *t, int fd, bool *ret_has_secret)
 {
     struct http_auth auth = endpoint_auth(&t->endpoint);

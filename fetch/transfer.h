@@ -54,6 +54,9 @@ void transfer_expect_new_connection(struct transfer *t);
 /* Checks whether a file received from the service contains the service's secret. -1: read error. */
 int transfer_find_secret(const struct transfer *t, int fd, bool *ret_has_secret);
 
+/* Returns whether text that the service sent contains the service's secret. */
+bool transfer_has_secret(const struct transfer *t, const char *text);
+
 /* Masks the service's secret in text that the service sent. */
 void transfer_mask(const struct transfer *t, char *text);
 

@@ -8,6 +8,8 @@
 #include "base/banned.h"
 
 #define CHUNK 65536
+/* A shorter secret is in most texts; secret_mask ignores it, too. */
+#define SHORTEST 3
 /* Enough for "USER:SECRET" in base64, with its NUL. */
 #define ENCODED_SIZE (2 * (SECRET_MAX + 300))
 
@@ -38,6 +40,18 @@ static bool contains_secret(const char *p, size_t n, const char *needle)
 {
     size_t length = strlen(needle);
     return length > 0 && memmem(p, n, needle, length) != NULL;
+}
+
+bool http_auth_find(const struct http_auth *auth, const char *text)
+{
+    char encoded[ENCODED_SIZE];
+    if (!auth->secret || auth->secret->len < SHORTEST)
+        return false;
+    encode_basic(auth, encoded);
+    bool found = contains_secret(text, strlen(text), auth->secret->text) ||
+                 contains_secret(text, strlen(text), encoded);
+    explicit_bzero(encoded, sizeof encoded);
+    return found;
 }
 
 int http_auth_find_in_file(const struct http_auth *auth, int fd, bool *ret_found)

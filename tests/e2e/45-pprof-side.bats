@@ -177,6 +177,10 @@ refute_secret() {
         [[ $stderr != *"$SECRET"* ]] || fail_run
         [[ -z $output ]] || refute_secret
     done
+    inventory "  app: { port: $RIG_PORT_rude, path: /names/debug/pprof, auth: { bearer_env: PPROF_TOKEN } }"
+    run_profgrab --host file-03 heap
+    refute_secret
+    assert_equal "$(manifest '[o["name"] for o in m["hosts"][0]["services"][0]["offers"]]')" "['heap']"
     inventory "  app: { port: $RIG_PORT_rude, path: /echo/debug/pprof, auth: { user: ann, password_env: PPROF_TOKEN } }"
     run_profgrab --host file-03 heap
     refute_secret

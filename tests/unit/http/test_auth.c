@@ -47,6 +47,21 @@ static void secrets_are_masked(void **state)
     assert_string_equal(text, "nothing");
 }
 
+static void a_secret_in_a_text_is_found(void **state)
+{
+    (void)state;
+    struct secret secret = {.text = "hunter2", .len = 7}, short_one = {.text = "ab", .len = 2};
+    struct http_auth auth = {.secret = &secret}, none = {0};
+    assert_true(http_auth_find(&auth, "a hunter2 of ducks"));
+    assert_false(http_auth_find(&auth, "hunter"));
+    auth.user = "ann";
+    /* base64 of ann:hunter2 */
+    assert_true(http_auth_find(&auth, "YW5uOmh1bnRlcjI="));
+    auth.secret = &short_one;
+    assert_false(http_auth_find(&auth, "absent"));
+    assert_false(http_auth_find(&none, "hunter2"));
+}
+
 /* A failed read leaves the result unchanged. */
 static void a_secret_in_a_file_is_found(void **state)
 {
@@ -72,6 +87,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(secrets_are_masked),
+        cmocka_unit_test(a_secret_in_a_text_is_found),
         SCRATCH(a_secret_in_a_file_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
