@@ -164,15 +164,19 @@ static int write_page_to_stdout(struct report_job *r, struct err *err)
     return rc;
 }
 
+static int refuse_existing(const char *path, struct err *err)
+{
+    if (!file_exists(path))
+        return 0;
+    err_set(err, ERR_EXISTS, "%s exists already", path);
+    return err_hint(err, "-o FILE names another");
+}
+
 /* Writes the page to a new file, which gets its name once it is complete. */
 static int write_page_file(struct report_job *r, const char *path, struct err *err)
 {
     struct atomic_file *new_file = NULL;
-    if (file_exists(path)) {
-        err_set(err, ERR_EXISTS, "%s exists already", path);
-        return err_hint(err, "-o FILE names another");
-    }
-    if (atomic_file_new(path, &new_file, err) < 0)
+    if (refuse_existing(path, err) < 0 || atomic_file_new(path, &new_file, err) < 0)
         return -1;
     r->path = path;
     int rc = write_page_to(r, atomic_file_fd(new_file), err);
@@ -184,11 +188,17 @@ static int write_page_file(struct report_job *r, const char *path, struct err *e
     return rc;
 }
 
+/* Returns whether -o names a file: no -o, or "-", is standard output. */
+static bool is_file(const char *output)
+{
+    return output && strcmp(output, "-") != 0;
+}
+
 /* Writes the text to a new file, or to standard output. */
 static int write_text(const struct report_options *o, const struct buf *text, struct err *err)
 {
     struct atomic_file *new_file = NULL;
-    if (!o->output || strcmp(o->output, "-") == 0)
+    if (!is_file(o->output))
         return fd_write_or_cancel(STDOUT_FILENO, buf_str(text), text->len, signals_cancel_fd(), err);
     if (atomic_file_new(o->output, &new_file, err) < 0)
         return -1;
@@ -205,7 +215,9 @@ static int write_text_report(struct report_job *r, struct err *err)
 {
     struct buf text = BUF_INIT(0);
     const struct page_attempts attempts = {r->bundle, make_limits(r), r->progress, -1, &notes_on_stderr};
-    int rc = page_attempt(&attempts, write_text_in_child, r, &text, err);
+    int rc = is_file(r->o->output) ? refuse_existing(r->o->output, err) : 0;
+    if (rc == 0)
+        rc = page_attempt(&attempts, write_text_in_child, r, &text, err);
     if (rc == 0)
         rc = write_text(r->o, &text, err);
     buf_release(&text);

@@ -105,6 +105,13 @@ PY
     run_profgrab report "$RIG_DIR/good.tar.gz" -o r.html
     assert_status 1
     assert_stderr_has 'r.html exists already'
+    local format
+    for format in --text --markdown; do
+        run_profgrab report "$format" "$RIG_DIR/good.tar.gz" -o r.html
+        assert_status 1
+        assert_stderr_has 'r.html exists already'
+    done
+    cmp r.html "$RIG_DIR/good/report.html"
     profgrab report -o - "$RIG_DIR/good.tar.gz" | cmp - r.html
     ssh-keygen -q -t ed25519 -N '' -f key
     profgrab bundle encrypt --encrypt-to key.pub -o b.tar.gz.age "$RIG_DIR/good.tar.gz"
