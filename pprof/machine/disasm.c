@@ -43,7 +43,8 @@ struct disasm {
     struct graph graph;
     struct binaries binaries;
     struct symbols symbols;
-    bool has_address; /* the expression is an address */
+    const struct binary *unread; /* the first binary that was not read; NULL: none */
+    bool has_address;            /* the expression is an address */
     uint64_t address;
     struct places *places;
     size_t n_places, cap_places;
@@ -77,7 +78,10 @@ static int find_in_mapping(struct disasm *d, uint32_t mapping)
         return -1;
     if (b->opened)
         return symbols_find(b, d->has_address ? d->address : 0, &d->symbols, d->report->err);
-    report_message(d->report, "%s", b->why.msg);
+    if (d->unread)
+        report_message(d->report, "%s", b->why.msg);
+    else
+        d->unread = b;
     return 0;
 }
 
@@ -198,17 +202,20 @@ static int find_shown(struct disasm *d)
     return 0;
 }
 
+/* Sets the error, with the reason why the first binary was not read. */
 static int set_no_match(const struct disasm *d)
 {
     struct err *err = d->report->err;
     if (!d->has_address)
-        return err_set(err, ERR_NOT_FOUND, "no matches found for regexp %s", d->report->settings->symbol);
-    if (d->symbols.n == 0)
-        return err_set(err, ERR_NOT_FOUND, "no matches found for address 0x%" PRIx64, d->address);
-    return err_set(err, ERR_NOT_FOUND,
-                   "address 0x%" PRIx64
-                   " found in binary, but the corresponding symbols do not have samples in the profile",
-                   d->address);
+        err_set(err, ERR_NOT_FOUND, "no matches found for regexp %s", d->report->settings->symbol);
+    else if (d->symbols.n == 0)
+        err_set(err, ERR_NOT_FOUND, "no matches found for address 0x%" PRIx64, d->address);
+    else
+        err_set(err, ERR_NOT_FOUND,
+                "address 0x%" PRIx64
+                " found in binary, but the corresponding symbols do not have samples in the profile",
+                d->address);
+    return d->unread ? err_append(err, ": %s", d->unread->why.msg) : -1;
 }
 
 /* ---- output -------------------------------------------------------------------------------------------- */
@@ -324,6 +331,8 @@ static int write_functions(struct disasm *d)
     char total[MEASURE_TEXT];
     if (d->n_shown == 0)
         return set_no_match(d);
+    if (d->unread)
+        report_message(d->report, "%s", d->unread->why.msg);
     sort_shown(d);
     report_format_value(d->report, total, d->report->total);
     out_format(d->report->out, "Total: %s\n", total);

@@ -29,7 +29,7 @@ const sourceWith = (text) => ({
                     flat: '',
                     cum: n === 13 ? '490ms' : '',
                     text: i ? text : `\tline${n}(${'x'.repeat(300)})`,
-                    code: [{ at: `0x4a2b1${n - 12}`, flat: '10ms', cum: '', text: 'CALL main.other(SB)', place: `work.go:${n}`, file: path, line: n, inlined: ['main.go:40 foo'] }],
+                    code: [{ at: `0x4a2b1${n - 12}`, flat: '10ms', cum: '', text: 'CALL main.other(SB)', place: `work.go:${n}`, file: path, line: n, inlined: [{ text: 'foo()', file: 'main.go', line: 40 }] }],
                 })),
             },
         ],
@@ -350,6 +350,7 @@ test('configs: save, choose, delete', () =>
 test('Compare: one of several sources, and the change from one to another', () =>
     open('ui/top', { args: [fileInPages('cpu.pb.gz')] }, async (page) => {
         await page.locator('.drop summary', { hasText: 'Compare' }).click();
+        await page.getByLabel('Show', { exact: true }).locator('option').nth(2).waitFor({ state: 'attached' });
         assert.equal(await page.getByLabel('Show', { exact: true }).locator('option').count(), 3);
         await page.getByLabel('Compared with', { exact: true }).selectOption('0');
         await hasParameter(page, 'from', '0');
@@ -471,6 +472,7 @@ test('source: a line opens its machine code; a missing file can be pasted', () =
         await line.click();
         assert.equal(await line.getAttribute('aria-expanded'), 'true');
         assert.ok((await page.locator('.instruction').count()) > 0);
+        assert.match(await page.locator('.instruction small').first().textContent(), /^work\.go:\d+ · inlined: main\.go:40 foo\(\)$/);
         await line.click();
         assert.equal(await page.locator('.instruction:visible').count(), 0);
         await page.locator('.source-file > summary').last().click();

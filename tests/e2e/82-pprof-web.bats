@@ -308,6 +308,21 @@ PY
 }
 is_quiet() { ! children >/dev/null; }
 
+@test "disasm without the binary answers 400 with the reason" {
+    python3 - "$rig_root/tests/pprof" <<'END'
+import sys
+sys.path.insert(0, sys.argv[1])
+import odd
+p = odd.Profile(period_type=("cpu", "nanoseconds"), period=1)
+m = p.mapping("/gone/program", 0x400000, 0x500000)
+p.sample([p.location(0x400100, [(p.function("work", "work.c"), 1)], m)], [1, 10])
+open("gone.pb", "wb").write(p.encode())
+END
+    serve "$PWD/gone.pb"
+    assert_equal "$(get '/ui/disasm?f=work')" 400
+    assert_equal "$(cat body)" 'no matches found for regexp work: open /gone/program: no such file or directory'
+}
+
 @test "without graphviz the graph answers 501 with upstream's sentence, and the other views go on" {
     environment=("PATH=$PWD/empty" PPROF_TOOLS=)
     serve "$RIG_DIR/heap.pb.gz"

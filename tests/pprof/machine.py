@@ -308,7 +308,10 @@ PAGES = [(view, {"f": expression, **more}) for view in ("source", "disasm") for 
 
 def sections(functions):
     """What both pages show of the functions of -weblist, in a fixed order: names, values, lines and instructions."""
-    return sorted((function, file, flat, cum, [(number, line_flat, line_cum, expand(text).rstrip(), [(*row[1:4], row[4].strip(), row[5]) for row in rows if row[0] == "code"])
+    def code_rows(rows):
+        return [tuple(part.strip() for part in row[1:]) for row in rows if row[0] != "gap"]
+
+    return sorted((function, file, flat, cum, [(number, line_flat, line_cum, expand(text).rstrip(), code_rows(rows))
                                                for number, _, line_flat, line_cum, text, rows in lines])
                   for function, file, flat, cum, _, lines in functions)
 
@@ -317,9 +320,16 @@ def sections_of_json(data):
     def dotted(value):
         return value or "."
 
+    def code_rows(code):
+        """Each instruction after the inlined calls that lead to it."""
+        rows = []
+        for c in code:
+            rows += [(expand(call["text"]).strip(), "%s:%d" % (call["file"], call["line"])) for call in c["inlined"]]
+            rows.append((dotted(c["flat"]), dotted(c["cum"]), c["at"], expand(c["text"]).strip(), c["place"]))
+        return rows
+
     return sorted((function["name"], file["path"], function["flat"], function["cum"],
-                   [(line["n"], dotted(line["flat"]), dotted(line["cum"]), expand(line["text"]).rstrip(),
-                     [(dotted(c["flat"]), dotted(c["cum"]), c["at"], expand(c["text"]).strip(), c["place"]) for c in line["code"]])
+                   [(line["n"], dotted(line["flat"]), dotted(line["cum"]), expand(line["text"]).rstrip(), code_rows(line["code"]))
                     for line in function["lines"]])
                   for file in data["files"] for function in file["functions"])
 

@@ -10,8 +10,11 @@ function cells(...texts) {
     return texts.map((text) => element('td', {}, text));
 }
 
+/** An inlined call: its place and its source. */
+const callText = ({ text, file, line }) => `${file}:${line} ${text}`.trim();
+
 function instructionRow({ at, flat, cum, text, place, inlined }) {
-    const calls = inlined && inlined.length ? `inlined: ${inlined.join(', ')}` : '';
+    const calls = inlined && inlined.length ? `inlined: ${inlined.map(callText).join(', ')}` : '';
     return element(
         'tr',
         { class: 'instruction' },
