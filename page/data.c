@@ -89,6 +89,32 @@ void page_data_types(struct buf *buf, const struct profile *profile, size_t n_ty
     buf_addf(buf, "],\"default\":%zu", default_type);
 }
 
+void page_data_values(struct buf *buf, const char *key, const struct page_values *values)
+{
+    buf_addf(buf, ",\"%s\":[", key);
+    for (size_t type = values->from; type < values->to; type++) {
+        buf_adds(buf, type > values->from ? ",[" : "[");
+        for (size_t i = 0; i < values->n; i++)
+            jsontext_array_number(buf, i, values->values[i * values->n_types + type]);
+        buf_addc(buf, ']');
+    }
+    buf_addc(buf, ']');
+}
+
+/* Writes the numbers of a folded tree's functions, and their sums. */
+static void add_function_numbers(struct buf *buf, const struct flame *flame)
+{
+    size_t n = flame->n_functions, n_types = flame->n_types;
+    buf_adds(buf, ",\"number\":[");
+    for (size_t i = 0; i < n; i++)
+        jsontext_array_number(buf, i, flame->functions[i].number);
+    buf_addc(buf, ']');
+    if (!flame->flat)
+        return;
+    page_data_values(buf, "flat", &(struct page_values){flame->flat, n, n_types, 0, n_types});
+    page_data_values(buf, "cum", &(struct page_values){flame->cum, n, n_types, 0, n_types});
+}
+
 int page_data_functions(struct buf *buf, const struct profile *profile, const struct flame *flame,
                         struct err *err)
 {
@@ -109,7 +135,10 @@ int page_data_functions(struct buf *buf, const struct profile *profile, const st
         buf_adds(buf, ",\"line\":[");
         for (size_t i = 0; i < flame->n_functions; i++)
             jsontext_array_number(buf, i, flame->functions[i].line);
-        buf_adds(buf, "]}");
+        buf_addc(buf, ']');
+        if (flame->is_folded)
+            add_function_numbers(buf, flame);
+        buf_addc(buf, '}');
     }
     texts_release(&texts);
     free(names);
@@ -129,22 +158,11 @@ void page_data_nodes(struct buf *buf, const struct flame *flame)
     buf_addc(buf, ']');
 }
 
-void page_data_self(struct buf *buf, const char *key, const struct flame *flame, size_t from, size_t to)
-{
-    buf_addf(buf, ",\"%s\":[", key);
-    for (size_t type = from; type < to; type++) {
-        buf_adds(buf, type > from ? ",[" : "[");
-        for (size_t i = 0; i < flame->n_nodes; i++)
-            jsontext_array_number(buf, i, flame->self[i * flame->n_types + type]);
-        buf_addc(buf, ']');
-    }
-    buf_addc(buf, ']');
-}
-
-int page_data_profile(struct profile *profile, struct buf *ret, struct err *err)
+int page_data_profile(struct profile *profile, const struct page_tree *wanted, struct buf *ret,
+                      struct err *err)
 {
     struct flame *f = NULL;
-    if (flame_new(profile, PAGE_MAX_NODES, &f, err) < 0)
+    if (flame_new(profile, wanted, PAGE_MAX_NODES, &f, err) < 0)
         return -1;
     page_data_types(ret, profile, f->n_types, f->default_type);
     buf_addf(ret, ",\"duration_ns\":%lld,\"period\":%lld,\"time_ns\":%lld", (long long)profile->duration_ns,
@@ -152,7 +170,7 @@ int page_data_profile(struct profile *profile, struct buf *ret, struct err *err)
     int rc = page_data_functions(ret, profile, f, err);
     if (rc == 0) {
         page_data_nodes(ret, f);
-        page_data_self(ret, "self", f, 0, f->n_types);
+        page_data_values(ret, "self", &(struct page_values){f->self, f->n_nodes, f->n_types, 0, f->n_types});
         buf_adds(ret, "}}");
     }
     flame_free(f);

@@ -20,7 +20,12 @@ int page_data_functions(struct buf *buf, const struct profile *profile, const st
                         struct err *err);
 /* Writes `,"nodes":{"depth":[…],"function":[…]` without the closing brace. */
 void page_data_nodes(struct buf *buf, const struct flame *flame);
-/* Writes `,"KEY":[[…],…]`: the nodes' own values of the sample types `from` to `to` - 1. */
-void page_data_self(struct buf *buf, const char *key, const struct flame *flame, size_t from, size_t to);
+/* Values of nodes or functions: n_types for each. The sample types `from` to `to` - 1 are written. */
+struct page_values {
+    const int64_t *values;
+    size_t n, n_types, from, to;
+};
+/* Writes `,"KEY":[[of the first type],…]`. */
+void page_data_values(struct buf *buf, const char *key, const struct page_values *values);
 
 #endif

@@ -43,7 +43,7 @@ static void add_scales(struct buf *buf, const struct comparison *comparison)
 int page_data_comparison(const struct comparison *comparison, struct buf *ret, struct err *err)
 {
     struct flame *f = NULL;
-    if (flame_new(comparison->all, PAGE_MAX_NODES, &f, err) < 0)
+    if (flame_new(comparison->all, &(struct page_tree){.with_sums = true}, PAGE_MAX_NODES, &f, err) < 0)
         return -1;
     page_data_types(ret, comparison->all, comparison->n_types, comparison->default_type);
     add_processes(ret, comparison);
@@ -51,8 +51,9 @@ int page_data_comparison(const struct comparison *comparison, struct buf *ret, s
     int rc = page_data_functions(ret, comparison->all, f, err);
     if (rc == 0) {
         page_data_nodes(ret, f);
-        page_data_self(ret, "here", f, 0, comparison->n_types);
-        page_data_self(ret, "there", f, comparison->n_types, 2 * comparison->n_types);
+        size_t n = comparison->n_types;
+        page_data_values(ret, "here", &(struct page_values){f->self, f->n_nodes, f->n_types, 0, n});
+        page_data_values(ret, "there", &(struct page_values){f->self, f->n_nodes, f->n_types, n, 2 * n});
         buf_adds(ret, "}}");
     }
     flame_free(f);

@@ -1,18 +1,22 @@
 #include "page/flame.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "page/flame_stacks.h"
+#include "page/flame_sums.h"
 #include "page/flame_tree.h"
 #include "pprof/pprof.h"
 #include "base/banned.h"
 
 struct tree_builder {
+    const struct page_tree *wanted;
     struct profile *p;
     struct flame *f;
     struct flame_stacks stacks;
     struct flame_tree tree;
+    struct flame_sums sums; /* of a folded tree */
 };
 
 /* ---- laying out ---------------------------------------------------------------------------------------- */
@@ -103,20 +107,13 @@ static int write_tree(struct tree_builder *builder, struct err *err)
     return rc;
 }
 
-/* Keeps the functions of the nodes, in the order of their first node. */
-static int keep_functions(const struct tree_builder *builder, struct err *err)
+/* Keeps the functions of the nodes, in the order of their first node. number: by function, UINT32_MAX. */
+static void keep_functions_of_nodes(const struct tree_builder *builder, uint32_t *number)
 {
     struct flame *f = builder->f;
-    size_t n = builder->stacks.n_functions;
-    uint32_t *number = malloc((n + 1) * sizeof *number);
-    f->functions = calloc(n + 1, sizeof *f->functions);
-    if (!number || !f->functions) {
-        free(number);
-        return err_nomem(err);
-    }
-    memset(number, 0xff, (n + 1) * sizeof *number);
     for (size_t i = 0; i < f->n_nodes; i++) {
         uint32_t function = f->function[i];
+        f->is_folded |= function == FLAME_FOLDED;
         if (function >= FLAME_FOLDED)
             continue;
         if (number[function] == UINT32_MAX) {
@@ -125,8 +122,81 @@ static int keep_functions(const struct tree_builder *builder, struct err *err)
         }
         f->function[i] = number[function];
     }
-    free(number);
+}
+
+/* A function without a node, and the share that its calls have in all sample types. */
+struct weighed_function {
+    uint32_t function;
+    double weight;
+};
+
+static int compare_weights(const void *a, const void *b)
+{
+    const struct weighed_function *x = a, *y = b;
+    if (x->weight != y->weight)
+        return x->weight > y->weight ? -1 : 1;
+    return x->function < y->function ? -1 : 1;
+}
+
+/* Keeps functions without a node, the heaviest first, until there are `most`. rest: room for all functions.
+ */
+static void keep_heaviest_functions(const struct tree_builder *builder, const uint32_t *number,
+                                    struct weighed_function *rest, size_t most)
+{
+    struct flame *f = builder->f;
+    double scale[FLAME_MAX_TYPES];
+    size_t n = 0;
+    flame_stacks_scale(&builder->stacks, f->n_types, scale);
+    for (uint32_t i = 0; i < builder->stacks.n_functions; i++) {
+        const struct flame_sum *sum = flame_sums_at(&builder->sums, i);
+        if (number[i] != UINT32_MAX || sum->last_sample == 0)
+            continue;
+        rest[n] = (struct weighed_function){.function = i};
+        for (size_t type = 0; type < f->n_types; type++)
+            rest[n].weight += fabs((double)sum->values[f->n_types + type]) * scale[type];
+        n++;
+    }
+    qsort(rest, n, sizeof *rest, compare_weights);
+    for (size_t i = 0; i < n && f->n_functions < most; i++)
+        f->functions[f->n_functions++] = builder->stacks.functions[rest[i].function];
+}
+
+static int copy_sums(const struct tree_builder *builder, struct err *err)
+{
+    struct flame *f = builder->f;
+    size_t n_types = f->n_types, size = n_types * sizeof *f->flat;
+    f->flat = calloc(f->n_functions + 1, size);
+    f->cum = calloc(f->n_functions + 1, size);
+    if (!f->flat || !f->cum)
+        return err_nomem(err);
+    for (size_t i = 0; i < f->n_functions; i++) {
+        const struct flame_sum *sum = flame_sums_at(&builder->sums, f->functions[i].number);
+        memcpy(f->flat + i * n_types, sum->values, size);
+        memcpy(f->cum + i * n_types, sum->values + n_types, size);
+    }
     return 0;
+}
+
+static int keep_functions(struct tree_builder *builder, size_t max_nodes, struct err *err)
+{
+    struct flame *f = builder->f;
+    size_t n = builder->stacks.n_functions + 1;
+    uint32_t *number = malloc(n * sizeof *number);
+    struct weighed_function *rest = calloc(n, sizeof *rest);
+    f->functions = calloc(n, sizeof *f->functions);
+    int rc = number && rest && f->functions ? 0 : err_nomem(err);
+    if (rc == 0) {
+        memset(number, 0xff, n * sizeof *number);
+        keep_functions_of_nodes(builder, number);
+    }
+    if (rc == 0 && f->is_folded && builder->wanted->with_sums &&
+        (rc = flame_sums_make(&builder->stacks, f->n_types, &builder->sums, err)) == 0) {
+        keep_heaviest_functions(builder, number, rest, max_nodes);
+        rc = copy_sums(builder, err);
+    }
+    free(number);
+    free(rest);
+    return rc;
 }
 
 /* ---- entry --------------------------------------------------------------------------------------------- */
@@ -140,19 +210,23 @@ static int make_tree(struct tree_builder *builder, size_t max_nodes, struct err 
     f->n_types = p->n_sample_types < FLAME_MAX_TYPES ? p->n_sample_types : FLAME_MAX_TYPES;
     if (f->default_type >= f->n_types)
         f->default_type = 0;
-    if (flame_stacks_init(&builder->stacks, p, err) < 0 ||
-        flame_tree_make(&builder->stacks, f->n_types, max_nodes, &builder->tree, err) < 0)
+    if (flame_stacks_init(&builder->stacks, p, err) < 0)
         return -1;
-    return write_tree(builder, err) < 0 ? -1 : keep_functions(builder, err);
+    flame_stacks_keep(&builder->stacks, builder->wanted);
+    if (flame_tree_make(&builder->stacks, f->n_types, max_nodes, &builder->tree, err) < 0)
+        return -1;
+    return write_tree(builder, err) < 0 ? -1 : keep_functions(builder, max_nodes, err);
 }
 
-int flame_new(struct profile *profile, size_t max_nodes, struct flame **ret, struct err *err)
+int flame_new(struct profile *profile, const struct page_tree *wanted, size_t max_nodes, struct flame **ret,
+              struct err *err)
 {
     struct flame *f = calloc(1, sizeof *f);
-    struct tree_builder builder = {.p = profile, .f = f};
+    struct tree_builder builder = {.wanted = wanted, .p = profile, .f = f};
     int rc = f ? make_tree(&builder, max_nodes, err) : err_nomem(err);
     flame_stacks_release(&builder.stacks);
     flame_tree_release(&builder.tree);
+    flame_sums_release(&builder.sums);
     if (rc < 0)
         flame_free(f);
     else
@@ -168,5 +242,7 @@ void flame_free(struct flame *flame)
     free(flame->function);
     free(flame->self);
     free(flame->functions);
+    free(flame->flat);
+    free(flame->cum);
     free(flame);
 }

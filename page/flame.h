@@ -11,6 +11,7 @@
 #ifndef PAGE_FLAME_H
 #define PAGE_FLAME_H
 
+#include "page/page.h"
 #include "proto/proto.h"
 
 /* Values of `function` that are no index. */
@@ -25,6 +26,7 @@
 struct flame_function {
     uint32_t name, file; /* strings of the profile */
     int64_t line;        /* its first line; 0: unknown */
+    uint32_t number;     /* the same for all trees of a profile, whichever samples they have */
 };
 
 struct flame {
@@ -34,17 +36,21 @@ struct flame {
     uint32_t *depth;     /* by node; 0: the root */
     uint32_t *function;  /* by node: index of a function, or one of the above */
     int64_t *self;       /* n_types values for each node */
-    struct flame_function *functions; /* the functions of the nodes */
+    bool is_folded;      /* at least one node is FLAME_FOLDED */
+    struct flame_function *functions; /* those of the nodes; with sums, then the heaviest others */
     size_t n_functions;
+    int64_t *flat, *cum; /* the sums: n_types values for each function, over all samples; NULL: none */
 };
 
 /*
- * Makes the tree of a profile. Prunes the profile (report_prune), and may add strings to it. The tree has at
- * most max_nodes nodes (at least 3). The lightest nodes, by their shares of all sample types, are folded into
- * a node FLAME_FOLDED of their caller. Memory grows with max_nodes and with the profile's samples, lines,
- * locations and functions. Time grows with the frames of all stacks.
+ * Makes a tree of the profile. Removes the samples that it does not have from the profile. Prunes the profile
+ * (report_prune), and may add strings to it. The tree has at most max_nodes nodes (at least 3). The lightest
+ * nodes, by their shares of all sample types, are folded into a node FLAME_FOLDED of their caller. Only a
+ * folded tree has sums, and then at most max_nodes functions. Memory grows with max_nodes and with the
+ * profile's samples, lines, locations and functions. Time grows with the frames of all stacks.
  */
-int flame_new(struct profile *profile, size_t max_nodes, struct flame **ret, struct err *err);
+int flame_new(struct profile *profile, const struct page_tree *wanted, size_t max_nodes, struct flame **ret,
+              struct err *err);
 void flame_free(struct flame *flame);
 
 #endif

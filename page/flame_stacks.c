@@ -1,9 +1,11 @@
 #include "page/flame_stacks.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "pprof/pprof.h"
 #include "base/banned.h"
 
 /* The most inlined calls of one location. Real locations have dozens, but a small hostile file could have
@@ -36,6 +38,7 @@ static int intern_function(struct flame_stacks *stacks, struct flame_function fu
                           sizeof *stacks->functions, err) < 0 ||
             hash_index_add(&stacks->by_name, hash, err) < 0)
             return -1;
+        function.number = at;
         stacks->functions[stacks->n_functions++] = function;
     }
     *ret = at;
@@ -47,8 +50,9 @@ static int intern_functions(struct flame_stacks *stacks, uint32_t *ret, struct e
 {
     for (size_t i = 0; i < stacks->p->n_functions; i++) {
         const struct profile_function *known = &stacks->p->functions[i];
-        struct flame_function function = {known->name ? known->name : known->system_name, known->filename,
-                                          known->start_line};
+        struct flame_function function = {.name = known->name ? known->name : known->system_name,
+                                          .file = known->filename,
+                                          .line = known->start_line};
         if (intern_function(stacks, function, &ret[i], err) < 0)
             return -1;
     }
@@ -120,6 +124,46 @@ int flame_stacks_init(struct flame_stacks *stacks, struct profile *profile, stru
 {
     *stacks = (struct flame_stacks){.p = profile};
     return make_calls(stacks, err);
+}
+
+/* ---- samples ------------------------------------------------------------------------------------------- */
+
+struct sample_query {
+    const struct flame_stacks *stacks;
+    const struct page_tree *wanted;
+};
+
+static bool is_wanted(void *ctx, struct profile *p, struct profile_sample *s)
+{
+    const struct flame_stacks *stacks = ((const struct sample_query *)ctx)->stacks;
+    const struct page_tree *wanted = ((const struct sample_query *)ctx)->wanted;
+    size_t n_equal = 0;
+    bool is_through = !wanted->through;
+    for (uint32_t frame = s->depth; frame-- > 0 && (n_equal < wanted->n_under || !is_through);) {
+        uint32_t location = profile_frame_at(p, s->stack_at + frame);
+        for (uint32_t at = stacks->calls_at[location]; at < stacks->calls_at[location + 1]; at++) {
+            if (n_equal < wanted->n_under && stacks->calls[at] != wanted->under[n_equal++])
+                return false;
+            is_through = is_through || stacks->calls[at] == *wanted->through;
+        }
+    }
+    return is_through && n_equal == wanted->n_under;
+}
+
+void flame_stacks_keep(const struct flame_stacks *stacks, const struct page_tree *wanted)
+{
+    report_keep(stacks->p, is_wanted, &(struct sample_query){stacks, wanted});
+}
+
+void flame_stacks_scale(const struct flame_stacks *stacks, size_t n_types, double *ret)
+{
+    const struct profile *p = stacks->p;
+    for (size_t type = 0; type < n_types; type++) {
+        double all = 0;
+        for (size_t i = 0; i < p->n_samples; i++)
+            all += fabs((double)p->values[i * p->n_sample_types + type]);
+        ret[type] = all > 0 ? 1 / all : 0;
+    }
 }
 
 void flame_stacks_release(struct flame_stacks *stacks)

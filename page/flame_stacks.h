@@ -17,4 +17,11 @@ struct flame_stacks {
 int flame_stacks_init(struct flame_stacks *stacks, struct profile *profile, struct err *err);
 void flame_stacks_release(struct flame_stacks *stacks);
 
+/* Removes the samples that the tree does not have from the profile. */
+void flame_stacks_keep(const struct flame_stacks *stacks, const struct page_tree *wanted);
+
+/* Sets the weight of one unit of each of the first n_types sample types: 1 divided by the sum of the absolute
+ * values of all samples. */
+void flame_stacks_scale(const struct flame_stacks *stacks, size_t n_types, double *ret);
+
 #endif

@@ -292,18 +292,6 @@ static int keep(struct grower *g, uint32_t index, bool *ret_kept, struct err *er
 
 /* ---- the tree ------------------------------------------------------------------------------------------ */
 
-/* Sets the weight of one unit of each type: 1 divided by the sum of the absolute values of all samples. */
-static void find_scale(struct grower *g)
-{
-    const struct profile *p = g->stacks->p;
-    for (size_t type = 0; type < g->n_types; type++) {
-        double all = 0;
-        for (size_t i = 0; i < p->n_samples; i++)
-            all += fabs((double)p->values[i * p->n_sample_types + type]);
-        g->scale[type] = all > 0 ? 1 / all : 0;
-    }
-}
-
 static int grower_init(struct grower *g, struct err *err)
 {
     size_t n = g->stacks->p->n_samples, n_functions = g->stacks->n_functions + 1;
@@ -319,7 +307,7 @@ static int grower_init(struct grower *g, struct err *err)
         const struct profile_sample *s = &g->stacks->p->samples[i];
         g->entries[i] = (struct entry){(uint32_t)i, s->stack_at, s->stack_at + s->depth, 0, 0, 0};
     }
-    find_scale(g);
+    flame_stacks_scale(g->stacks, g->n_types, g->scale);
     return 0;
 }
 

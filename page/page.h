@@ -129,9 +129,19 @@ const char *page_policy(void);
 
 /* ---- data for the page of pprof -http ------------------------------------------------------------------ */
 
-/* Adds the call tree of a profile as JSON (docs/formats.md), which web/data.js reads. Changes the profile.
- * The caller checks the buffer for a failure. */
-int page_data_profile(struct profile *profile, struct buf *ret, struct err *err);
+/* What a tree has: the samples whose stacks begin with the functions `under`, and contain the function
+ * `through`. Functions have the numbers that another tree of the profile has sent. */
+struct page_tree {
+    const uint32_t *under;
+    size_t n_under;
+    const uint32_t *through; /* NULL: any stack */
+    bool with_sums;          /* if calls are folded: the values of each function over all calls */
+};
+
+/* Adds a call tree of a profile as JSON (docs/formats.md), which web/data.js reads. Changes the profile. The
+ * caller checks the buffer for a failure. */
+int page_data_profile(struct profile *profile, const struct page_tree *wanted, struct buf *ret,
+                      struct err *err);
 
 /* Adds text from any source as a JSON string; each invalid byte becomes U+FFFD. */
 void page_add_text(struct buf *to, struct str text);

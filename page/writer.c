@@ -169,7 +169,7 @@ int page_writer_add_profile(struct page_writer *writer, const struct page_entry 
                             struct profile *profile, struct err *err)
 {
     struct buf data = BUF_INIT(PAGE_MAX_ENTRY);
-    int rc = page_data_profile(profile, &data, err);
+    int rc = page_data_profile(profile, &(struct page_tree){.with_sums = true}, &data, err);
     if (rc == 0)
         rc = write_entry(writer, entry, "profile", &data, err);
     buf_release(&data);

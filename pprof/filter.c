@@ -44,7 +44,7 @@ bool filter_matches_mapping(struct regex *r, const struct profile *p, const stru
     return l->mapping != PROFILE_NONE && regex_matches_string(r, p, p->mappings[l->mapping].file);
 }
 
-void filter_keep(struct profile *p, filter_keep_fn *keep, void *ctx)
+void report_keep(struct profile *p, report_keep_fn *keep, void *ctx)
 {
     size_t n = 0, types = p->n_sample_types;
     for (size_t i = 0; i < p->n_samples; i++) {
@@ -139,7 +139,7 @@ static void filter_by_name(struct found *found)
         return;
     for (size_t i = 0; i < p->n_locations; i++)
         found->marks[i] = mark_location(found, &p->locations[i]);
-    filter_keep(p, keep_named, found);
+    report_keep(p, keep_named, found);
 }
 
 /* ---- show_from ----------------------------------------------------------------------------------------- */
@@ -178,7 +178,7 @@ static void filter_by_show_from(struct found *found)
         found->marks[i] = matches ? SHOWN_FROM : 0;
         found->show_from = found->show_from || matches;
     }
-    filter_keep(p, cut_sample, found);
+    report_keep(p, cut_sample, found);
 }
 
 /* ---- by label ------------------------------------------------------------------------------------------ */
@@ -236,7 +236,7 @@ static int apply_filters(struct found *found)
     filter_by_show_from(found);
     warn_unmatched(report, f->show_from, found->show_from, "ShowFrom");
     if (f->tagfocus || f->tagignore)
-        filter_keep(report->profile, keep_tagged, found);
+        report_keep(report->profile, keep_tagged, found);
     warn_unmatched(report, f->tagfocus, found->tagfocus, "TagFocus");
     warn_unmatched(report, f->tagignore, found->tagignore, "TagIgnore");
     keep_labels(found);

@@ -14,10 +14,6 @@
 bool filter_matches_line(struct regex *r, const struct profile *p, const struct profile_line *line);
 bool filter_matches_mapping(struct regex *r, const struct profile *p, const struct profile_location *l);
 
-/* Keeps the samples for which `keep` returns true, in order. */
-typedef bool filter_keep_fn(void *ctx, struct profile *p, struct profile_sample *s);
-void filter_keep(struct profile *p, filter_keep_fn *keep, void *ctx);
-
 /* Compiles the expression of a setting with the report's budget. If `value` is NULL or empty, leaves *ret
  * unchanged and returns 0. `name` is the setting's name, for messages. */
 int filter_compile(struct report *report, const char *name, const char *value, struct regex **ret);

@@ -119,6 +119,10 @@ int report_combine(struct profile **profiles, size_t n, struct profile **ret, st
  * the first droppable frame and all frames that it called. Ignores invalid expressions, as upstream does. */
 int report_prune(struct profile *p, struct err *err);
 
+/* Keeps the samples for which `keep` returns true, in order. `keep` may change the sample. */
+typedef bool report_keep_fn(void *ctx, struct profile *p, struct profile_sample *s);
+void report_keep(struct profile *p, report_keep_fn *keep, void *ctx);
+
 /* Finds the index of the sample type with that name or number, by pprof's rules (NULL or empty: the profile's
  * default). The errors are pprof's. */
 int report_sample_index(const struct profile *p, const char *index, size_t *ret, struct err *err);

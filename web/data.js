@@ -48,7 +48,13 @@ export function makeStore(bundle) {
     };
 }
 
-/** A profile: its sample types, its functions by number, and the tree of its calls. */
+const numbersOf = (values) => new Float64Array(values);
+
+/**
+ * A profile: its sample types, its functions, and the tree of its calls. If the tree has folded calls, isFolded is true,
+ * `numbers` has the functions' numbers for the server, and `sums`, unless null, the values of each function over all
+ * calls, by sample type.
+ */
 export function profileOf(raw) {
     const { strings, functions } = raw;
     const name = new Int32Array(functions.name);
@@ -65,10 +71,13 @@ export function profileOf(raw) {
         nameOf,
         placeOf,
         packageOf: makePackageOf(name.length, nameOf, placeOf),
+        sums: functions.flat ? { flat: functions.flat.map(numbersOf), cum: functions.cum.map(numbersOf) } : null,
+        isFolded: functions.number !== undefined,
+        numbers: functions.number,
         tree: makeTree(
             new Int32Array(depth),
             new Int32Array(fn),
-            self.map((values) => new Float64Array(values)),
+            self.map(numbersOf),
         ),
     };
 }

@@ -15,11 +15,15 @@ import { sideColour, sideColumns, sideFacts, sideLegend, sidesByFunction, sideTe
 import { titleOf } from './kinds.js';
 import { placeNumber } from './location.js';
 
+const LEAST_DIFFERENCE = 1e-9;
+
 /**
  * entry: an entry of the bundle's data; go(changes, step): changes the place; theme(): returns the palette; around:
  * {before, after}: elements before and after the graph; {search}: the page's own search field (controls.js);
- * {actionsOf(name)}: more elements for the actions of a function. Returns {node, update(place), repaint(), searchBox,
- * paper(), selected()}: the function that is described, or -1.
+ * {actionsOf(name)}: more elements for the actions of a function; {zoomUnfolds}: whether a zoom shows folded calls;
+ * {instead}: what stands in place of the table and the legend if the figures of functions lack folded calls;
+ * {isOfFunction}: whether each stack has the function that the place names.
+ * Returns {node, update(place), repaint(), searchBox, paper(), focus(), selected()}: the function that is described, or -1.
  */
 export function makeProfileView(entry, profile, go, theme, around = {}) {
     const { tree, sides } = profile;
@@ -57,6 +61,7 @@ export function makeProfileView(entry, profile, go, theme, around = {}) {
     const whole = element('div', { class: 'whole' }, around.before, graph, around.after, functions);
     const drawRest = debounce(() => {
         if (!node.isConnected) return;
+        if (around.instead && !isExact()) return functions.replaceChildren(around.instead);
         if (state.tableStale && !whole.hidden) top.show(context());
         state.tableStale = state.tableStale && whole.hidden;
         if (sides) legend.put(sideLegend(entry, theme()));
@@ -117,7 +122,7 @@ export function makeProfileView(entry, profile, go, theme, around = {}) {
         if (sandwich) return sandwich;
         const weighed = (merged) => (sides ? weighMerged(merged) : weigh(merged, 0));
         const sandwichColour = (figures) => (sides ? (fn, at) => (fn < 0 ? 0 : sideColour(figures, at)) : plainColour);
-        sandwich = makeSandwich(profile, { weighed, colourOf: sandwichColour, textOf, textsOf, factsOf: factsOfFunction, tipOf, theme, copy, go });
+        sandwich = makeSandwich(profile, { weighed, missingText, colourOf: sandwichColour, textOf, textsOf, factsOf: factsOfFunction, tipOf, theme, copy, go });
         node.append(sandwich.node);
         return sandwich;
     }
@@ -131,15 +136,28 @@ export function makeProfileView(entry, profile, go, theme, around = {}) {
         const weighed = (only) => (sides ? weighSides(sides, state.type, only) : weigh(tree, state.type, only));
         state.figures = weighed(keep);
         state.functions = null;
+        state.isWhole = keep === null;
         // Shares refer to the whole profile, also with a filter, of this page or of a server (profile.totals, by type).
         // Shares of a difference refer to the sum of all changes.
         state.sum = profile.totals ? profile.totals[state.type] : (keep ? weighed(null) : state.figures).weight[0];
     }
 
+    /** Of all calls, also the folded ones. With the page's own filters, of the drawn calls. */
     function flatAndCum() {
-        state.functions ||= (sides ? sidesByFunction : byFunction)(tree, state.figures, profile.nFunctions);
+        state.functions ||= sides ? sidesByFunction(tree, state.figures, profile.nFunctions, sumsOfSides()) : sumsOfFunctions();
         return state.functions;
     }
+
+    function sumsOfFunctions() {
+        const { sums } = profile;
+        if (!sums || !isExact()) return byFunction(tree, state.figures, profile.nFunctions);
+        return { flat: sums.flat[state.type], cum: sums.cum[state.type] };
+    }
+
+    /** Whether flatAndCum() is known for all calls. */
+    const isExact = () => !profile.isFolded || (state.isWhole && profile.sums !== null);
+
+    const sumsOfSides = () => (sides.sums && state.isWhole ? sides.sums.map((ofTypes) => ofTypes[state.type]) : null);
 
     function drawWhole() {
         describe(zoomOf(state.place));
@@ -149,6 +167,7 @@ export function makeProfileView(entry, profile, go, theme, around = {}) {
     function describeType() {
         const [title, hint] = titleOf(entry, profile.types[state.type].type);
         const facts = sides ? sideFacts(entry, sides, state.type, unit(), state.figures) : factsOf();
+        if (profile.isFolded) facts.push(foldedText());
         about.replaceChildren(
             untrusted(title, 'b'),
             hint ? `: ${hint}` : '',
@@ -158,6 +177,12 @@ export function makeProfileView(entry, profile, go, theme, around = {}) {
                 facts.map((fact) => element('span', {}, fact)),
             ),
         );
+    }
+
+    function foldedText() {
+        const folded = 'the lightest calls are folded into “smaller calls”';
+        if (around.zoomUnfolds) return `${folded}; zoom in to see them`;
+        return isExact() ? folded : `${folded}, which the figures of functions lack`;
     }
 
     function factsOf() {
@@ -204,10 +229,20 @@ export function makeProfileView(entry, profile, go, theme, around = {}) {
         if (!state.found) return state.figures.weight[0] > 0 ? '' : 'nothing of this type was counted';
         if (state.found.error) return state.found.error;
         const sumOfFound = sumOf(tree, state.figures, state.found.marked);
-        return `${count(state.found.found)} function${state.found.found === 1 ? '' : 's'}, ${figure(sumOfFound)}`;
+        const least = profile.isFolded && sumOfFound !== state.figures.total[0] ? 'at least ' : '';
+        return `${count(state.found.found)} function${state.found.found === 1 ? '' : 's'}, ${least}${figure(sumOfFound)}`;
     }
 
     const figure = (value) => (sides ? formatSigned(value, unit()) : `${formatValue(value, unit())} (${percentage(value, sum())})`);
+
+    /** Says what part of a function's cumulative value its callers lack, because the tree has folded calls. */
+    function missingText(figures, fn) {
+        if (!profile.isFolded) return '';
+        if (!isExact() && !around.isOfFunction) return 'without folded calls';
+        const all = around.isOfFunction ? state.figures.total[0] : flatAndCum().cum[fn];
+        const missing = all - figures.total[0];
+        return Math.abs(missing) > LEAST_DIFFERENCE * Math.abs(all) ? `${figure(missing)} are in folded calls, which are not drawn here` : '';
+    }
 
     /** For two sides, returns a function that gives the text of a frame; else null: the graph shows value and share. */
     const textOf = ({ total }) => (sides ? (at) => formatSigned(total[at], unit()) : null);
@@ -223,7 +258,8 @@ export function makeProfileView(entry, profile, go, theme, around = {}) {
     /** The texts that describe a function, including its callees. */
     function factsOfFunction({ flat, cum, here, there }, fn) {
         if (sides) return sideTexts(entry, unit(), here[fn], there[fn]);
-        return [`with all it calls ${figure(cum[fn])}`, `itself ${figure(flat[fn])}`];
+        const least = isExact() ? '' : 'at least ';
+        return [`with all it calls ${least}${figure(cum[fn])}`, `itself ${least}${figure(flat[fn])}`];
     }
 
     function tipNodes(fn, texts) {
@@ -302,7 +338,9 @@ export function makeProfileView(entry, profile, go, theme, around = {}) {
         return drawRest();
     }
 
-    const paper = () =>
+    const paper = () => (around.instead && !isExact() ? around.instead.cloneNode(true) : tableOnPaper());
+
+    const tableOnPaper = () =>
         paperTable(
             flatAndCum(),
             profile,
@@ -314,5 +352,5 @@ export function makeProfileView(entry, profile, go, theme, around = {}) {
 
     const selected = () => (whole.hidden ? placeNumber(state.place.fn, profile.nFunctions) : state.described);
 
-    return { node, update, repaint, back, searchBox: controls.searchBox, paper, selected };
+    return { node, update, repaint, back, searchBox: controls.searchBox, paper, focus: flame.focus, selected };
 }

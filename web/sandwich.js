@@ -10,6 +10,7 @@ import { patternOfName } from './search.js';
 /**
  * tools has these functions:
  *   weighed(tree): the figures of a tree of callers or callees;
+ *   missingText(figures of the callers, fn): what they lack, or '';
  *   colourOf(figures): a function (fn, node) that returns a colour's number;
  *   textOf(figures): a function (node) that returns a frame's text, or null for the value and share;
  *   textsOf(figures, node), factsOf(figures by function, fn): descriptions;
@@ -19,6 +20,7 @@ export function makeSandwich(profile, tools) {
     const { go } = tools;
     const title = element('h2', {});
     const facts = element('p', { class: 'facts' });
+    const missing = element('p', { class: 'quiet' });
     const callers = makeHalf('Callers', 'functions that call it');
     const callees = makeHalf('Callees', 'functions that it calls');
     const status = element('p', { class: 'aside', role: 'status' });
@@ -28,7 +30,7 @@ export function makeSandwich(profile, tools) {
     const node = element(
         'section',
         { class: 'sandwich', 'aria-label': 'Callers and callees' },
-        element('div', { class: 'sandwich-head' }, title, facts, element('p', { class: 'actions' }, close, find)),
+        element('div', { class: 'sandwich-head' }, title, facts, missing, element('p', { class: 'actions' }, close, find)),
         callers.node,
         callees.node,
         status,
@@ -83,6 +85,7 @@ export function makeSandwich(profile, tools) {
         );
         fill(callers, callersOf(profile.tree, whole, fn, profile.nFunctions));
         fill(callees, calleesOf(profile.tree, whole, fn, profile.nFunctions));
+        missing.textContent = tools.missingText(callers.figures, fn);
         callers.empty.textContent = callers.tree.n > 1 ? '' : 'none: stacks begin with this function';
         callees.empty.textContent = callees.tree.n > 1 ? '' : 'none in this profile';
         return repaint();

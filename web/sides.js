@@ -33,7 +33,17 @@ export function sidesOf(raw, tree) {
         ...tree,
         self: raw.nodes[side ? 'there' : 'here'].map((values, type) => Float64Array.from(values, (v) => v * scales[type])),
     }));
-    return { here, there, basis: raw.basis, of: raw.sides };
+    return { here, there, basis: raw.basis, of: raw.sides, sums: raw.functions.flat ? sumsOf(raw) : null };
+}
+
+/** The values of each function over all calls, for a tree with folded calls: by side, a list by sample type. */
+function sumsOf({ functions, scale }) {
+    return scale.map((scales, side) =>
+        scales.map((factor, type) => {
+            const scaled = (values) => Float64Array.from(values[side * scales.length + type], (value) => value * factor);
+            return { flat: scaled(functions.flat), cum: scaled(functions.cum) };
+        }),
+    );
 }
 
 /**
@@ -60,10 +70,9 @@ export function weighMerged(tree) {
     return weighSides({ here, there }, 0);
 }
 
-/** The differences of each function, and its cumulative values on each side. */
-export function sidesByFunction(tree, figures, nFunctions) {
-    const here = byFunction(tree, figures.here, nFunctions);
-    const there = byFunction(tree, figures.there, nFunctions);
+/** The differences of each function, and its cumulative values on each side. sums: of each side, or null. */
+export function sidesByFunction(tree, figures, nFunctions, sums) {
+    const [here, there] = sums || [figures.here, figures.there].map((side) => byFunction(tree, side, nFunctions));
     const subtract = (x, y) => x.map((value, i) => value - y[i]);
     return { flat: subtract(here.flat, there.flat), cum: subtract(here.cum, there.cum), here: here.cum, there: there.cum };
 }

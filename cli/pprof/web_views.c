@@ -120,9 +120,50 @@ static int filter_calls(struct view *v, struct err *err)
     return report_name_places(v->profile, err);
 }
 
+/* Reads numbers of functions, "3.17.4", as the caller's new array. */
+static int read_numbers(const char *parameter, const char *text, uint32_t **ret, size_t *ret_n,
+                        struct err *err)
+{
+    uint32_t *numbers = calloc(strlen(text) / 2 + 1, sizeof *numbers);
+    size_t n = 0;
+    if (!numbers)
+        return err_nomem(err);
+    for (const char *at = text; *at;) {
+        char one[16];
+        uint64_t number;
+        size_t length = strcspn(at, ".");
+        snprintf(one, sizeof one, "%.*s", length < sizeof one ? (int)length : 0, at);
+        if (text_to_uint(one, UINT32_MAX - 1, &number) < 0) {
+            free(numbers);
+            return err_set(err, ERR_USAGE, "%s=%.100s is no list of functions' numbers", parameter, text);
+        }
+        numbers[n++] = (uint32_t)number;
+        at += length + (at[length] == '.');
+    }
+    *ret = numbers;
+    *ret_n = n;
+    return 0;
+}
+
+/* The parameters `under` and `through` name functions by the numbers that the flame graph of the same profile
+ * and filters has sent. */
 static int make_flamegraph(struct view *v, struct buf *ret, struct err *err)
 {
-    return filter_calls(v, err) < 0 ? -1 : page_data_profile(v->profile, ret, err);
+    const char *under = delegate_parameter(v->request, "under"),
+               *through = delegate_parameter(v->request, "through");
+    uint32_t *path = NULL, *function = NULL;
+    struct page_tree wanted = {0};
+    size_t n = 0;
+    int rc = under ? read_numbers("under", under, &path, &wanted.n_under, err) : 0;
+    if (rc == 0 && through)
+        rc = read_numbers("through", through, &function, &n, err);
+    wanted.under = path;
+    wanted.through = n > 0 ? function : NULL;
+    if (rc == 0 && (rc = filter_calls(v, err)) == 0)
+        rc = page_data_profile(v->profile, &wanted, ret, err);
+    free(path);
+    free(function);
+    return rc;
 }
 
 static int make_graph(struct view *v, struct buf *ret, struct err *err)

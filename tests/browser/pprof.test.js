@@ -347,6 +347,42 @@ test('configs: save, choose, delete', () =>
         assert.ok(requests.includes('DELETE /ui/deleteconfig?config=mine'));
     }));
 
+test('a profile with more calls than are drawn: a zoom and a function ask for theirs, and no figure lacks any', () =>
+    open('ui/flamegraph', { file: 'hostile/folded.pb.gz' }, async (page, requests) => {
+        const status = page.locator('.graph [role=status]');
+        const facts = page.locator('.sandwich .facts');
+        assert.match(await page.locator('.about').textContent(), /the lightest calls are folded into “smaller calls”; zoom in to see them/);
+        // The table and the legend would lack the folded calls.
+        assert.equal(await page.locator('.rows').count(), 0);
+        await page.locator('.functions').getByRole('link', { name: 'Top' }).waitFor();
+        await search(page).fill('sync.common');
+        await until(page, () => /1 function, at least /.test(document.body.textContent));
+        await search(page).fill('');
+        // The lightest function that main.main calls.
+        await page.locator('.flame canvas').focus();
+        for (const key of ['ArrowDown', 'ArrowDown', ...Array(249).fill('ArrowRight'), 'Enter']) await page.keyboard.press(key);
+        await until(page, () => /[?&]under=\d+\.\d+$/.test(location.search) && location.hash === '#z=2');
+        await page.keyboard.press('ArrowDown');
+        await until(page, () => /^app\/leaf\.L/.test(document.querySelector('.graph [role=status]').textContent));
+        assert.match(await status.textContent(), /, 1ms \(<?0/);
+        // The caller, and then the whole graph.
+        await page.keyboard.press('ArrowUp');
+        await page.keyboard.press('ArrowUp');
+        await page.keyboard.press('Enter');
+        await until(page, () => /[?&]under=\d+$/.test(location.search));
+        await page.keyboard.press('Home');
+        await page.keyboard.press('Enter');
+        await until(page, () => location.search === '');
+        await page.goBack();
+        await until(page, () => /[?&]under=\d+$/.test(location.search));
+        await page.goto(new URL('ui/flamegraph#fn=app/leaf.L7', page.url().replace(/ui.*/, '')).href);
+        await until(page, () => /with all it calls 31\.3\ds/.test(document.querySelector('.sandwich .facts')?.textContent));
+        assert.doesNotMatch(await facts.textContent(), /at least/);
+        assert.ok(requests.some((request) => /\?through=\d+$/.test(request)), requests.join());
+        await page.goto(new URL('ui/flamegraph#fn=sync.common', page.url().replace(/ui.*/, '')).href);
+        await until(page, () => /are in folded calls, which are not drawn here/.test(document.querySelector('.sandwich-head')?.textContent));
+    }));
+
 test('Compare: one of several sources, and the change from one to another', () =>
     open('ui/top', { args: [fileInPages('cpu.pb.gz')] }, async (page) => {
         await page.locator('.drop summary', { hasText: 'Compare' }).click();

@@ -5,6 +5,7 @@ DIR/names/            names that are markup, that change the direction of writin
                       has such a name itself, one has a stack of 5,000 calls, one 5,000 functions
 DIR/million.pb.gz     a million functions
 DIR/difference.pb.gz  negative values
+DIR/folded.pb.gz      more calls than are drawn: main.main calls 250 functions, each of these the same 250, and these one
 """
 
 import gzip
@@ -80,6 +81,15 @@ def million():
     return b"".join(out) + b"".join(b"\x32%c%b" % (len(name), name) for name in names)
 
 
+def folded(n=250):
+    p = odd.Profile(types=[("cpu", "nanoseconds")])
+    root, common, *rest = odd.chain(p, ["main.main", "sync.common"] + [f"app/branch.B{i}" for i in range(n)] + [f"app/leaf.L{i}" for i in range(n)])
+    for i, branch in enumerate(rest[:n]):
+        for leaf in rest[n:]:
+            p.sample([common, leaf, branch, root], [1000000 * (n - i)])
+    return p
+
+
 def difference():
     p = odd.Profile(types=[("cpu", "nanoseconds")])
     root, more, less = odd.chain(p, ["main.main", "main.more", "main.less"])
@@ -101,6 +111,7 @@ def main(directory):
     write(os.path.join(names, "deep.pb.gz"), deep())
     write(os.path.join(names, "wide.pb.gz"), wide(5000))
     write(os.path.join(directory, "difference.pb.gz"), difference())
+    write(os.path.join(directory, "folded.pb.gz"), folded())
     write(os.path.join(directory, "million.pb.gz"), million())
 
 

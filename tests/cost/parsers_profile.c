@@ -542,7 +542,7 @@ static void draw_flame(const char *p, size_t n)
     struct profile *profile = parse_profile(p, n);
     struct buf b = BUF_INIT(PAGE_MAX_ENTRY);
     if (profile)
-        (void)page_data_profile(profile, &b, NULL);
+        (void)page_data_profile(profile, &(struct page_tree){.with_sums = true}, &b, NULL);
     buf_release(&b);
     profile_free(profile);
 }

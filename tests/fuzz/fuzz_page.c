@@ -38,7 +38,7 @@ static void draw_profile(const uint8_t *p, size_t n, size_t max_nodes)
     struct err err = ERR_INIT;
     if (profile_parse(p, n, 1 << 20, &profile, &err) < 0)
         return;
-    if (flame_new(profile, max_nodes, &f, &err) == 0) {
+    if (flame_new(profile, &(struct page_tree){.with_sums = true}, max_nodes, &f, &err) == 0) {
         expect_tree(f, max_nodes);
         expect_sums(profile, f);
     } else {
@@ -59,7 +59,8 @@ static void write_profile(const uint8_t *p, size_t n)
     struct profile *profile = NULL;
     struct buf b = BUF_INIT(PAGE_MAX_ENTRY);
     struct err err = ERR_INIT;
-    if (profile_parse(p, n, 1 << 20, &profile, &err) == 0 && page_data_profile(profile, &b, &err) == 0)
+    if (profile_parse(p, n, 1 << 20, &profile, &err) == 0 &&
+        page_data_profile(profile, &(struct page_tree){.with_sums = true}, &b, &err) == 0)
         expect_data(&b);
     profile_free(profile);
     buf_release(&b);

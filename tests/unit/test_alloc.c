@@ -1511,7 +1511,7 @@ static int make_page(void *ctx, struct err *err)
     struct flame *f = NULL;
     struct page_writer *page = NULL;
     int rc = profile_parse(in->p, in->n, 1 << 20, &p, err);
-    if (rc == 0 && (rc = flame_new(p, 3, &f, err)) == 0)
+    if (rc == 0 && (rc = flame_new(p, &(struct page_tree){.with_sums = true}, 3, &f, err)) == 0)
         rc = page_writer_new(discard_bytes, NULL, UINT64_MAX, &page, err);
     if (rc == 0 && (rc = page_writer_add_profile(page, &entry, p, err)) == 0)
         rc = page_writer_finish(page, &(struct page_bundle){.name = "b", .manifest = STR("{}")}, err);

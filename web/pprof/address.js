@@ -25,6 +25,8 @@ export function readAddress(url = location) {
 /** Returns the address with other parameters and, if `changes` has a `view`, another view. An empty value removes a parameter. */
 export function changedAddress(address, { view = address.view, ...changes }) {
     const pairs = new URLSearchParams(address.query);
+    // The numbers of functions are those of this view with these parameters.
+    if (view !== address.view || Object.keys(changes).some((name) => name !== 'si')) pairs.delete('under');
     for (const [name, value] of Object.entries(changes)) {
         if (value) pairs.set(name, value);
         else pairs.delete(name);
@@ -59,9 +61,9 @@ export function selectedType(address, { types, type }) {
 
 export const noFilters = () => Object.fromEntries(Object.keys(FILTERS).map((name) => [name, '']));
 
-/** The parameters that an Undo restores: all but the sample type. */
+/** The parameters that an Undo restores: all but the sample type and the zoom. */
 export function undoable(address) {
-    return changedAddress(address, { si: '' }).query;
+    return changedAddress(address, { si: '', under: '' }).query;
 }
 
 /** A relative URL. */

@@ -1,9 +1,13 @@
 // The flame graph of the pprof page: the view of a profile in report.html, with the page's own search field and filters.
+// The server folds the lightest calls of a large profile. A zoom, and the view of one function, ask for them.
 
+import { element } from '../text.js';
 import { profileOf } from '../data.js';
 import { placeNumber } from '../location.js';
 import { makeMinimap } from '../minimap.js';
-import { selectedType } from './address.js';
+import { pathTo, SMALLER_CALLS } from '../tree.js';
+import { parameterOf, selectedType } from './address.js';
+import { isEnded } from './answers.js';
 import { makeProfileView } from '../profile.js';
 
 /** The kind of a profile, as far as its sample types show it: titleOf() and the number of busy cores need it. */
@@ -12,57 +16,120 @@ function kindOf({ types }) {
 }
 
 /** In the URL, a function has its name, which is the same with all filters. The profile's view counts functions. */
-function makeNumbers(profile) {
-    let numbers = null;
+function makeIndices(profile) {
+    let indices = null;
     return (name) => {
         if (!name) return '';
-        if (!numbers) {
-            numbers = new Map();
-            for (let fn = profile.nFunctions - 1; fn >= 0; fn--) numbers.set(profile.nameOf(fn), fn);
+        if (!indices) {
+            indices = new Map();
+            for (let fn = profile.nFunctions - 1; fn >= 0; fn--) indices.set(profile.nameOf(fn), fn);
         }
-        return String(numbers.get(name) ?? '');
+        return String(indices.get(name) ?? '');
     };
 }
 
-export function makeFlameView(answer, page) {
+/** The functions, by their numbers on the server, below which the answer of an address has all calls. */
+const underOf = (address) => parameterOf(address, 'under').split('.').filter(Boolean);
+
+/**
+ * The value of the parameter `under` with which the server sends the calls below a node, or null if the tree has them or
+ * the server can send no more.
+ */
+function underForNode({ tree, numbers }, node, under) {
+    const path = pathTo(tree, node).slice(1);
+    if (path.length < under.length) return under.slice(0, path.length).join('.');
+    if (tree.fn[node] === SMALLER_CALLS) path.pop();
+    if (!numbers || path.length <= under.length || !tree.fn.subarray(node, tree.end[node]).includes(SMALLER_CALLS)) return null;
+    return path.map((at) => numbers[tree.fn[at]]).join('.');
+}
+
+/** One tree of calls. isOfFunction: as in profile.js. Returns a view of views.js, and {profile, indexOf(name)}. */
+function makeTreeView(answer, page, go, isOfFunction) {
     // The totals before the filters, if the server sends them.
     const profile = { ...profileOf(answer.data), totals: answer.totals || null };
-    const numberOf = makeNumbers(profile);
+    const indexOf = makeIndices(profile);
     const entry = { title: answer.title, kind: kindOf(profile) };
-
-    function go(changes, step) {
-        const isNumber = 'fn' in changes && changes.fn !== '';
-        page.go(isNumber ? { ...changes, fn: profile.nameOf(Number(changes.fn)) } : changes, step);
-    }
-
-    const minimap = makeMinimap(profile, (node) => go({ z: node ? String(node) : '' }, true));
-    const view = makeProfileView(entry, profile, go, page.palette, {
+    const goByName = (changes, step) => {
+        const isIndex = 'fn' in changes && changes.fn !== '';
+        go(isIndex ? { ...changes, fn: profile.nameOf(Number(changes.fn)) } : changes, step);
+    };
+    const minimap = makeMinimap(profile, (node) => goByName({ z: node ? String(node) : '' }, true));
+    const view = makeProfileView(entry, profile, goByName, page.palette, {
         before: minimap.node,
         search: page.searchField,
         actionsOf: (name) => page.actionsOf(name),
+        zoomUnfolds: true,
+        isOfFunction,
+        instead: element('p', { class: 'quiet' }, page.link({ view: 'top' }, {}, 'Top'), ' has the figures of all functions: they include folded calls'),
     });
+    const type = () => selectedType(page.address(), answer);
+    let zoom = -1;
 
     function update(place) {
-        view.update({ ...place, f: '', i: '', fn: numberOf(place.fn), t: String(selectedType(page.address(), answer)) });
-        drawMinimap();
-    }
-
-    const chosen = () => (view.selected() >= 0 ? profile.nameOf(view.selected()) : '');
-
-    function drawMinimap() {
-        minimap.update(placeNumber(page.place().z, profile.tree.n), selectedType(page.address(), answer), page.palette());
+        zoom = placeNumber(place.z, profile.tree.n);
+        view.update({ ...place, f: '', i: '', fn: indexOf(place.fn), t: String(type()) });
+        minimap.update(zoom, type(), page.palette());
     }
 
     function repaint() {
         view.repaint();
-        drawMinimap();
+        minimap.update(zoom, type(), page.palette());
     }
+
+    return { ...view, profile, indexOf, update, repaint };
+}
+
+export function makeFlameView(answer, page) {
+    const whole = makeTreeView(answer, page, go, false);
+    const { profile } = whole;
+    const node = element('div', {}, whole.node);
+    /** The calls of the function `name`, which the server sends if the tree has folded calls. */
+    const ofFunction = { name: '', view: null };
+    let shown = whole;
+
+    function go(changes, step) {
+        const place = { ...page.place(), ...changes };
+        if (changes.fn && underOf(page.address()).length) return page.visit({ under: '' }, place);
+        const under = 'z' in changes ? underForNode(profile, Math.max(0, placeNumber(changes.z, profile.tree.n)), underOf(page.address())) : null;
+        if (under === null) return page.go(changes, step);
+        // Shows the zoom with the drawn calls until the server answers.
+        show(whole, place);
+        const depth = under ? under.split('.').length : 0;
+        return page.visit({ under }, { ...place, z: depth ? String(depth) : '' }).then(() => page.answer() === answer && update(page.place()));
+    }
+
+    function update(place) {
+        const isFolded = place.fn && profile.numbers && whole.indexOf(place.fn) !== '';
+        if (isFolded && ofFunction.name !== place.fn) askForFunction(place.fn);
+        show(isFolded && ofFunction.view ? ofFunction.view : whole, place);
+    }
+
+    function show(view, place) {
+        if (view !== shown) node.replaceChildren(view.node);
+        shown = view;
+        view.update(place);
+    }
+
+    async function askForFunction(name) {
+        Object.assign(ofFunction, { name, view: null });
+        try {
+            const part = await page.ask({ through: String(profile.numbers[Number(whole.indexOf(name))]) });
+            if (ofFunction.name !== name || page.answer() !== answer) return;
+            ofFunction.view = makeTreeView(part, page, go, true);
+            if (page.place().fn === name) update(page.place());
+        } catch (e) {
+            ofFunction.name = '';
+            if (!isEnded(e)) page.fail(e.message);
+        }
+    }
+
+    const chosen = () => (shown.selected() >= 0 ? shown.profile.nameOf(shown.selected()) : '');
 
     function sandwich() {
         // Without a chosen frame, the heaviest function that the root calls.
-        const fn = view.selected() >= 0 ? view.selected() : profile.tree.fn[1];
-        if (fn >= 0) go({ fn: String(fn), z: '' }, true);
+        const name = chosen() || (profile.tree.fn[1] >= 0 ? profile.nameOf(profile.tree.fn[1]) : '');
+        if (name) page.go({ fn: name, z: '' }, true);
     }
 
-    return { node: view.node, update, repaint, chosen, sandwich, paper: view.paper };
+    return { node, update, repaint: () => shown.repaint(), chosen, sandwich, focus: () => shown.focus(), paper: () => shown.paper() };
 }

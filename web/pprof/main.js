@@ -39,6 +39,7 @@ const page = {
     undo,
     canUndo: () => before.length > 0,
     changed,
+    ask: (changes) => ask(changedAddress(shown.address, changes)),
     fail: (text) => heading.fail(text),
     paste,
     pasted: () => shown.pasted,
@@ -147,7 +148,7 @@ function show(address, place, answer) {
         shown.view = makeView(address, answer);
         content.replaceChildren(shown.view.node);
         // The focused element is gone. Without this, Tab would start at the top of the page again.
-        if (hadFocus) main.focus();
+        if (hadFocus) (shown.view.focus || (() => main.focus()))();
     }
     heading.show(answer);
     bar.refresh();

@@ -4,13 +4,14 @@
 //   title   the entry of the View menu
 //   of      whether the view shows the functions that the parameter f matches
 //   make    (answer, page): returns {node, update(place), repaint()}, and optionally chosen(), the name of the chosen
-//           function or ''; sandwich(), which shows its callers and callees; paper(), a table for printing. answer: the
-//           server's JSON
+//           function or ''; sandwich(), which shows its callers and callees; focus(), which focuses the drawing; paper(),
+//           a table for printing. answer: the server's JSON
 //
 // page has these functions:
 //
 //   address(), place()            the view's address (address.js) and fragment (location.js)
 //   visit(changes, place)         goes to an address with other parameters; place: the fragment there (location.js)
+//   ask(changes)                  the answer of that address
 //   link(changes, {place, title}, ...inside)   a link that does the same
 //   go(changes, step)             changes the fragment
 //   actionsOf(name)               the actions on a function

@@ -148,7 +148,7 @@ static struct flame *draw_flame(struct profile *p, size_t max_nodes)
 {
     struct err err = ERR_INIT;
     struct flame *f = NULL;
-    assert_ok(flame_new(p, max_nodes, &f, &err), &err);
+    assert_ok(flame_new(p, &(struct page_tree){.with_sums = true}, max_nodes, &f, &err), &err);
     return f;
 }
 
@@ -217,6 +217,81 @@ static void folding_preserves_sums(void **state)
     }
 }
 
+/* Adds up the flat and cumulative values of a function over the stacks of a profile. */
+static void add_up(const struct profile *p, const struct flame_function *function, size_t type,
+                   uint64_t *flat, uint64_t *cum)
+{
+    *flat = *cum = 0;
+    for (size_t i = 0; i < p->n_samples; i++) {
+        const struct profile_sample *s = &p->samples[i];
+        uint64_t value = (uint64_t)p->values[i * p->n_sample_types + type];
+        bool is_innermost = true, is_in = false;
+        for (uint32_t frame = 0; frame < s->depth; frame++) {
+            const struct profile_location *l = &p->locations[profile_frame(p, s, frame)];
+            for (uint32_t line = 0; line < l->n_lines; line++) {
+                const struct profile_function *known = &p->functions[p->lines[l->line_at + line].function];
+                bool is_it = known->name == function->name && known->filename == function->file;
+                *flat += is_it && is_innermost ? value : 0;
+                is_in = is_in || is_it;
+                is_innermost = false;
+            }
+        }
+        *cum += is_in ? value : 0;
+    }
+}
+
+static void the_sums_of_functions_have_folded_calls(void **state)
+{
+    struct profile *p = large_profile(500, 3);
+    struct flame *f = draw_flame(p, 50);
+    size_t n_known = 0;
+    (void)state;
+    assert_true(f->is_folded);
+    assert_in_range(f->n_functions, 2, 50);
+    for (size_t i = 0; i < f->n_functions; i++)
+        for (size_t type = 0; type < f->n_types; type++) {
+            uint64_t flat, cum;
+            add_up(p, &f->functions[i], type, &flat, &cum);
+            if (str_begins(profile_str(p, f->functions[i].name), "["))
+                continue;
+            assert_true((uint64_t)f->flat[i * f->n_types + type] == flat);
+            assert_true((uint64_t)f->cum[i * f->n_types + type] == cum);
+            n_known += cum != 0;
+        }
+    assert_true(n_known > 10);
+    flame_free(f);
+    profile_free(p);
+}
+
+/* The numbers of functions are the same in each tree of a profile. */
+static void a_tree_has_the_wanted_samples(void **state)
+{
+    struct profile *p = new_profile(1);
+    uint32_t root = add_function(p, "main.main", ""), a = add_function(p, "main.a", ""),
+             b = add_function(p, "main.b", "");
+    uint32_t root_at = add_location(p, &root, 1), a_at = add_location(p, &a, 1),
+             b_at = add_location(p, (const uint32_t[]){b, a}, 2);
+    struct err err = ERR_INIT;
+    struct flame *f = NULL;
+    (void)state;
+    add_sample(p, (const uint32_t[]){a_at, root_at}, 2, (const int64_t[]){1});
+    add_sample(p, (const uint32_t[]){b_at, root_at}, 2, (const int64_t[]){2});
+    add_sample(p, (const uint32_t[]){root_at}, 1, (const int64_t[]){4});
+    add_sample(p, (const uint32_t[]){b_at}, 1, (const int64_t[]){8});
+    const uint32_t path[] = {0, 1};
+    assert_ok(flame_new(p, &(struct page_tree){.under = path, .n_under = 2}, 100, &f, &err), &err);
+    assert_int_equal(node_weight(f, 0), 3);
+    assert_int_equal(f->functions[f->function[2]].number, 1);
+    flame_free(f);
+    assert_ok(flame_new(p, &(struct page_tree){.through = &(uint32_t){2}}, 100, &f, &err), &err);
+    assert_int_equal(node_weight(f, 0), 2);
+    flame_free(f);
+    assert_ok(flame_new(p, &(struct page_tree){.under = &(uint32_t){7}, .n_under = 1}, 100, &f, &err), &err);
+    assert_int_equal(f->n_nodes, 1);
+    flame_free(f);
+    profile_free(p);
+}
+
 static void light_nodes_are_folded(void **state)
 {
     struct profile *p = new_profile(1);
@@ -233,8 +308,7 @@ static void light_nodes_are_folded(void **state)
     assert_true(str_is(profile_str(p, f->functions[f->function[1]].name), "main.heavy"));
     assert_true(str_is(profile_str(p, f->functions[f->function[2]].name), "main.f500"));
     assert_int_equal(f->self[2], 1000);
-    /* Functions without a node are removed. */
-    assert_true(f->n_functions <= 3);
+    assert_int_equal(f->n_functions, 5);
     flame_free(f);
     profile_free(p);
 }
@@ -397,7 +471,7 @@ static json_t *profile_json(struct profile *p)
 {
     struct buf b = BUF_INIT(64 << 20);
     struct err err = ERR_INIT;
-    assert_ok(page_data_profile(p, &b, &err), &err);
+    assert_ok(page_data_profile(p, &(struct page_tree){.with_sums = true}, &b, &err), &err);
     json_t *root = parse_json(&b);
     buf_release(&b);
     return root;
@@ -709,6 +783,8 @@ int main(void)
         cmocka_unit_test(a_tree_has_each_path_once_with_inlined_calls),
         cmocka_unit_test(the_heaviest_nodes_are_first),
         cmocka_unit_test(folding_preserves_sums),
+        cmocka_unit_test(the_sums_of_functions_have_folded_calls),
+        cmocka_unit_test(a_tree_has_the_wanted_samples),
         cmocka_unit_test(light_nodes_are_folded),
         cmocka_unit_test(stacks_too_deep_are_folded),
         cmocka_unit_test(many_inlined_calls_are_drawn_within_twenty_seconds),
