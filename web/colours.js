@@ -30,8 +30,6 @@ const HUES = {
         ground: [255, 255, 255],
         ink: '#1c1f24',
         lit: [122, 44, 132],
-        more: [240, 164, 132],
-        less: [158, 194, 228],
         muchMore: [230, 132, 88],
         someMore: [246, 200, 176],
         muchLess: [112, 164, 214],
@@ -52,15 +50,13 @@ const HUES = {
         ground: [23, 26, 31],
         ink: '#f2f1ee',
         lit: [236, 190, 250],
-        more: [146, 74, 42],
-        less: [45, 84, 127],
         muchMore: [152, 72, 34],
         someMore: [104, 66, 48],
         muchLess: [38, 98, 160],
         someLess: [42, 68, 98],
     },
 };
-const CLASSES = ['runtime', 'standard', 'native', 'more', 'less', 'muchMore', 'someMore', 'muchLess', 'someLess'];
+const CLASSES = ['runtime', 'standard', 'native', 'muchMore', 'someMore', 'muchLess', 'someLess'];
 
 /**
  * The Go package in a function's symbol, without the linker's escapes. Symbols of the runtime's assembly have no
@@ -101,10 +97,7 @@ export function colourOf(path) {
     return hue * SHADES + (hashOf(path) % SHADES);
 }
 
-/** The colours of a difference: orange for more than before, blue for less. */
-export const COLOUR_MORE = CLASSES.indexOf('more') * SHADES + 1;
-export const COLOUR_LESS = CLASSES.indexOf('less') * SHADES + 1;
-/** The colours of two sides: a stronger one for a larger difference, grey for none. */
+/** The colours of a difference: orange for more, blue for less, a stronger one for a larger difference, grey for none. */
 export const SIDE_COLOURS = Object.fromEntries(
     ['muchMore', 'someMore', 'muchLess', 'someLess', 'runtime'].map((name) => [name, CLASSES.indexOf(name) * SHADES + 1]),
 );

@@ -2,7 +2,7 @@
 
 import { element, untrusted } from './text.js';
 import { percentage } from './units.js';
-import { COLOUR_LESS, COLOUR_MORE, ownerOf } from './colours.js';
+import { ownerOf } from './colours.js';
 
 const SHOWN = 9;
 const TITLES = { runtime: 'Go runtime', standard: 'standard library', native: 'native code' };
@@ -15,7 +15,7 @@ export function swatchOf(colour) {
     return swatch;
 }
 
-/** Returns {node, update(figures by function, palette, colourOf), ofChanges(palette), put(rows)}. */
+/** Returns {node, update(figures by function, palette, colourOf), put(rows)}. */
 export function makeLegend(profile, go) {
     const node = element('ul', { class: 'legend', 'aria-label': 'Colours' });
     const owners = new Map();
@@ -53,13 +53,5 @@ export function makeLegend(profile, go) {
         return element('li', {}, element('button', { type: 'button', title: 'search for it', on: { click } }, inside));
     }
 
-    function ofChanges(palette) {
-        const rows = [
-            [COLOUR_MORE, 'more than before'],
-            [COLOUR_LESS, 'less than before'],
-        ];
-        node.replaceChildren(...rows.map(([colour, text]) => element('li', {}, swatchOf(palette.css[colour]), text)));
-    }
-
-    return { node, update, ofChanges, put: (rows) => node.replaceChildren(...rows) };
+    return { node, update, put: (rows) => node.replaceChildren(...rows) };
 }

@@ -2,7 +2,7 @@
 
 import { colourOf } from './colours.js';
 import { weigh } from './tree.js';
-import { sideColour, weighSides } from './sides.js';
+import { changeColour, weighSides } from './sides.js';
 import { deepestVisible } from './drawing.js';
 import { element } from './text.js';
 
@@ -14,6 +14,7 @@ const TALLEST_ROW = 12;
 export function drawMiniature(canvas, profile, palette) {
     const { tree, sides } = profile;
     const figures = sides ? weighSides(sides, profile.type) : weigh(tree, profile.type);
+    const isChange = sides || profile.isDifference || figures.negative;
     const { weight } = figures;
     if (!weight[0]) {
         canvas.replaceWith(element('span', { class: 'nothing' }, 'nothing was recorded'));
@@ -38,7 +39,7 @@ export function drawMiniature(canvas, profile, palette) {
         }
         if (!isSmall) {
             const fn = tree.fn[i];
-            context.fillStyle = palette.css[fn < 0 ? 0 : sides ? sideColour(figures, i) : colourOf(profile.packageOf(fn))];
+            context.fillStyle = palette.css[fn < 0 ? 0 : isChange ? changeColour(figures, i) : colourOf(profile.packageOf(fn))];
             context.fillRect(next[depth + 1] * scale, (depth - 1) * row, Math.max(1, weight[i] * scale - 1), row - 1);
         }
         i = isSmall ? tree.end[i] : i + 1;

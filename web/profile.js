@@ -4,14 +4,14 @@
 import { copyText, count, cut, element, debounce, untrusted, visible } from './text.js';
 import { formatDuration, formatValue, percentage } from './units.js';
 import { byFunction, selectNodes, pathTo, sumOf, weigh } from './tree.js';
-import { COLOUR_LESS, COLOUR_MORE, colourOf } from './colours.js';
+import { colourOf } from './colours.js';
 import { findFunctions } from './search.js';
 import { makeFlame } from './flame.js';
 import { makeTop, nameParts, paperTable } from './top.js';
 import { makeControls } from './controls.js';
 import { makeLegend } from './legend.js';
 import { makeSandwich } from './sandwich.js';
-import { sideColour, sideColumns, sideFacts, sideLegend, sidesByFunction, sideTexts, formatSigned, weighMerged, weighSides } from './sides.js';
+import { changeColour, changeLegend, sideColumns, sideFacts, sideLegend, sidesByFunction, sideTexts, formatSigned, weighMerged, weighSides } from './sides.js';
 import { titleOf } from './kinds.js';
 import { placeNumber } from './location.js';
 
@@ -65,17 +65,18 @@ export function makeProfileView(entry, profile, go, theme, around = {}) {
         if (state.tableStale && !whole.hidden) top.show(context());
         state.tableStale = state.tableStale && whole.hidden;
         if (sides) legend.put(sideLegend(entry, theme()));
-        else if (state.figures.negative) legend.ofChanges(theme());
+        else if (isChange()) legend.put(changeLegend(theme()));
         else legend.update(flatAndCum(), theme(), plainColour);
     });
     const node = element('div', { class: 'profile' }, about, controls.node, whole);
 
     function colour(fn, at) {
         if (fn < 0) return 0;
-        if (sides) return sideColour(state.figures, at);
-        if (!state.figures.negative) return packageColour(fn);
-        return state.figures.total[at] < 0 ? COLOUR_LESS : COLOUR_MORE;
+        return isChange() ? changeColour(state.figures, at) : packageColour(fn);
     }
+
+    /** Whether the values are changes: those of a difference or of two sides. */
+    const isChange = () => profile.isDifference || state.figures.negative;
 
     function plainColour(fn) {
         return fn < 0 ? 0 : packageColour(fn);
@@ -121,7 +122,7 @@ export function makeProfileView(entry, profile, go, theme, around = {}) {
     function sandwichOnce() {
         if (sandwich) return sandwich;
         const weighed = (merged) => (sides ? weighMerged(merged) : weigh(merged, 0));
-        const sandwichColour = (figures) => (sides ? (fn, at) => (fn < 0 ? 0 : sideColour(figures, at)) : plainColour);
+        const sandwichColour = (figures) => (isChange() ? (fn, at) => (fn < 0 ? 0 : changeColour(figures, at)) : plainColour);
         sandwich = makeSandwich(profile, { weighed, missingText, colourOf: sandwichColour, textOf, textsOf, factsOf: factsOfFunction, tipOf, theme, copy, go });
         node.append(sandwich.node);
         return sandwich;
@@ -179,6 +180,8 @@ export function makeProfileView(entry, profile, go, theme, around = {}) {
         );
     }
 
+    const formatChange = (value) => `${formatValue(Math.abs(value), unit())} ${value < 0 ? 'less' : 'more'}`;
+
     function foldedText() {
         const folded = 'the lightest calls are folded into “smaller calls”';
         if (around.zoomUnfolds) return `${folded}; zoom in to see them`;
@@ -186,16 +189,15 @@ export function makeProfileView(entry, profile, go, theme, around = {}) {
     }
 
     function factsOf() {
-        const { negative, total } = state.figures;
-        const change = `${formatValue(Math.abs(total[0]), unit())} ${total[0] < 0 ? 'less' : 'more'}`;
+        const { total } = state.figures;
         const all = formatValue(sum(), unit());
-        const facts = [negative ? `${change}, of ${all} that changed` : `${all} in all`];
+        const facts = [isChange() ? `${formatChange(total[0])}, of ${all} ${profile.totalsAreOfBase ? 'in the base' : 'that changed'}` : `${all} in all`];
         const took = formatDuration(profile.durationNs / 1e6);
         if (profile.durationNs) facts.push(entry.from === 'growth' ? `between two snapshots ${took} apart` : `taken for ${took}`);
         if (entry.from === 'growth' && profile.durationNs)
-            facts.push(`${negative ? formatSigned(total[0] / (profile.durationNs / 1e9), unit()) : formatValue(sum() / (profile.durationNs / 1e9), unit())} a second`);
+            facts.push(`${isChange() ? formatSigned(total[0] / (profile.durationNs / 1e9), unit()) : formatValue(sum() / (profile.durationNs / 1e9), unit())} a second`);
         const cores =
-            !negative && unit() === 'nanoseconds' && entry.kind === 'cpu' && profile.durationNs
+            !isChange() && unit() === 'nanoseconds' && entry.kind === 'cpu' && profile.durationNs
                 ? sum() / profile.durationNs
                 : 0;
         if (cores) facts.push(`${cores.toFixed(cores < 0.1 ? 3 : 2)} cores busy`);

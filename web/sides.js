@@ -77,10 +77,16 @@ export function sidesByFunction(tree, figures, nFunctions, sums) {
     return { flat: subtract(here.flat, there.flat), cum: subtract(here.cum, there.cum), here: here.cum, there: there.cum };
 }
 
-/** The number of the colour of a node. */
-export function sideColour({ here, there }, at) {
+/** The part of a node's changes that remains after its increases and decreases were added up, or the part of both sides. */
+function gradeOf({ here, there, total, weight }, at) {
+    if (!here) return weight[at] ? total[at] / weight[at] : 0;
     const [a, b] = [here.total[at], there.total[at]];
-    const by = a + b > 0 ? (a - b) / (a + b) : 0;
+    return a + b > 0 ? (a - b) / (a + b) : 0;
+}
+
+/** The number of the colour of a node of a difference or of two sides. */
+export function changeColour(figures, at) {
+    const by = gradeOf(figures, at);
     if (Math.abs(by) < SAME) return SIDE_COLOURS.runtime;
     if (by > 0) return by < MUCH ? SIDE_COLOURS.someMore : SIDE_COLOURS.muchMore;
     return by > -MUCH ? SIDE_COLOURS.someLess : SIDE_COLOURS.muchLess;
@@ -128,6 +134,18 @@ export function sideLegend(entry, palette) {
     return rows.map(([colour, text, side]) =>
         element('li', {}, swatchOf(palette.css[colour]), element('bdi', {}, text + (side ? sideName(entry, side) : ''))),
     );
+}
+
+/** The rows of the legend of a difference. */
+export function changeLegend(palette) {
+    const rows = [
+        [SIDE_COLOURS.muchMore, 'more than before'],
+        [SIDE_COLOURS.someMore, 'some calls less, but more in all'],
+        [SIDE_COLOURS.runtime, 'as much as before'],
+        [SIDE_COLOURS.someLess, 'some calls more, but less in all'],
+        [SIDE_COLOURS.muchLess, 'less than before'],
+    ];
+    return rows.map(([colour, text]) => element('li', {}, swatchOf(palette.css[colour]), text));
 }
 
 /** The columns of the table of functions. */

@@ -323,6 +323,7 @@ static int add_frame(struct buf *to, const struct view *v, const char *name, str
     add_names(to, "sources", o->sources, o->n_sources);
     add_names(to, "bases", (char *const *)(uintptr_t)&o->base, o->base != NULL);
     buf_addf(to, ",\"isDifference\":%s", o->base || v->from ? "true" : "false");
+    buf_addf(to, ",\"totalsAreOfBase\":%s", (o->base && o->diff_base) || v->from ? "true" : "false");
     if (add_types(to, v, err) < 0)
         return -1;
     if (v->totals.len > 0)

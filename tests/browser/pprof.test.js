@@ -596,10 +596,34 @@ test('an error keeps the view, the URL and the history; the next answer removes 
 test('a difference: one colour for more, one for less', () =>
     open('ui/flamegraph', { file: 'hostile/difference.pb.gz' }, async (page) => {
         await page.getByText('less than before').waitFor();
+        assert.match(await page.locator('.about').textContent(), /2ms more, of 8ms that changed/);
         const { colours } = await measureInk(page);
         assert.ok(colours.length >= 2, colours.join());
         await choose(page, 'View', 'Top');
         await until(page, () => [...document.querySelectorAll('.rows .c-flat')].some((cell) => cell.textContent.startsWith('-')));
+    }));
+
+test('-diff_base: the change refers to the base, and the sandwich and the small picture have its colours', () =>
+    open('ui/flamegraph#fn=main.main', { file: 'hostile/difference.pb.gz', args: ['-diff_base', fileInPages('hostile/base.pb.gz')] }, async (page) => {
+        const coloured = () => page.evaluate(() => [...document.querySelectorAll('.sandwich canvas, .minimap canvas')].filter((canvas) => canvas.clientWidth).flatMap((canvas) => {
+            const { data, width, height } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+            const seen = new Set();
+            for (let i = 0; i < width * height * 4; i += 4) if (data[i + 3] === 255) seen.add(`rgb(${data[i]}, ${data[i + 1]}, ${data[i + 2]})`);
+            return [[...seen]];
+        }));
+        await page.locator('.sandwich').waitFor();
+        assert.match(await page.locator('.about').textContent(), /2ms less, of 4ms in the base/);
+        await page.getByRole('button', { name: 'Whole graph' }).click();
+        await page.getByText('less than before').waitFor();
+        const swatches = await page.locator('.legend .swatch').evaluateAll((all) => all.map((swatch) => getComputedStyle(swatch).backgroundColor));
+        await page.keyboard.press('3');
+        await page.locator('.sandwich').waitFor();
+        const [, callees] = await coloured();
+        assert.ok(callees.includes(swatches[0]) && callees.includes(swatches[4]), `${swatches} in ${callees}`);
+        await page.goto(page.url().replace(/#.*/, '#z=1'));
+        await until(page, () => document.querySelector('.minimap canvas')?.clientWidth);
+        const [small] = await coloured();
+        assert.ok(small.some((colour) => swatches.includes(colour)), `${swatches} in ${small}`);
     }));
 
 test('messages of the report are shown', () =>

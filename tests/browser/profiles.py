@@ -5,6 +5,7 @@ DIR/names/            names that are markup, that change the direction of writin
                       has such a name itself, one has a stack of 5,000 calls, one 5,000 functions
 DIR/million.pb.gz     a million functions
 DIR/difference.pb.gz  negative values
+DIR/base.pb.gz        a base for it
 DIR/folded.pb.gz      more calls than are drawn: main.main calls 250 functions, each of these the same 250, and these one
 """
 
@@ -81,6 +82,13 @@ def million():
     return b"".join(out) + b"".join(b"\x32%c%b" % (len(name), name) for name in names)
 
 
+def base():
+    p = odd.Profile(types=[("cpu", "nanoseconds")])
+    root, more = odd.chain(p, ["main.main", "main.more"])
+    p.sample([more, root], [4000000])
+    return p
+
+
 def folded(n=250):
     p = odd.Profile(types=[("cpu", "nanoseconds")])
     root, common, *rest = odd.chain(p, ["main.main", "sync.common"] + [f"app/branch.B{i}" for i in range(n)] + [f"app/leaf.L{i}" for i in range(n)])
@@ -111,6 +119,7 @@ def main(directory):
     write(os.path.join(names, "deep.pb.gz"), deep())
     write(os.path.join(names, "wide.pb.gz"), wide(5000))
     write(os.path.join(directory, "difference.pb.gz"), difference())
+    write(os.path.join(directory, "base.pb.gz"), base())
     write(os.path.join(directory, "folded.pb.gz"), folded())
     write(os.path.join(directory, "million.pb.gz"), million())
 

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { comparisonOf } from '../../web/data.js';
 import { inOrderOfDistance } from '../../web/hosts.js';
 import { comparedFirst, questionOf, titleOf } from '../../web/kinds.js';
-import { sideColour, sidesByFunction, formatSigned, weighMerged, weighSides } from '../../web/sides.js';
+import { changeColour, sidesByFunction, formatSigned, weighMerged, weighSides } from '../../web/sides.js';
 import { SIDE_COLOURS } from '../../web/colours.js';
 import { calleesOf, callersOf } from '../../web/merge.js';
 import { formatValue } from '../../web/units.js';
@@ -53,7 +53,7 @@ test('callers and callees have values of both sides, also if these are equal', (
     const above = weighMerged(callersOf(profile.tree, figures, 1, profile.nFunctions));
     near(above.here.total[0], 0.41);
     near(above.there.total[1], 0.03);
-    assert.equal(sideColour(above, 1), SIDE_COLOURS.muchMore);
+    assert.equal(changeColour(above, 1), SIDE_COLOURS.muchMore);
 });
 
 test('a filter keeps the same stacks on both sides', () => {
@@ -66,7 +66,10 @@ test('a filter keeps the same stacks on both sides', () => {
 test('colours show which side has more, and how much more', () => {
     const figures = { here: { total: [100, 110, 150, 400, 50, 0, 0] }, there: { total: [100, 100, 100, 100, 100, 9, 0] } };
     const names = ['runtime', 'runtime', 'someMore', 'muchMore', 'someLess', 'muchLess', 'runtime'];
-    names.forEach((name, i) => assert.equal(sideColour(figures, i), SIDE_COLOURS[name], `node ${i}`));
+    names.forEach((name, i) => assert.equal(changeColour(figures, i), SIDE_COLOURS[name], `node ${i}`));
+    const changes = { total: [0, 10, 3, -2, -4, 0], weight: [8, 10, 10, 10, 4, 0] };
+    const grades = ['runtime', 'muchMore', 'someMore', 'someLess', 'muchLess', 'runtime'];
+    grades.forEach((name, i) => assert.equal(changeColour(changes, i), SIDE_COLOURS[name], `change ${i}`));
 });
 
 test('units of comparable values, with signs', () => {

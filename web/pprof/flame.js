@@ -46,7 +46,8 @@ function underForNode({ tree, numbers }, node, under) {
 /** One tree of calls. isOfFunction: as in profile.js. Returns a view of views.js, and {profile, indexOf(name)}. */
 function makeTreeView(answer, page, go, isOfFunction) {
     // The totals before the filters, if the server sends them.
-    const profile = { ...profileOf(answer.data), totals: answer.totals || null };
+    const { totals = null, totalsAreOfBase, isDifference } = answer;
+    const profile = { ...profileOf(answer.data), totals, totalsAreOfBase, isDifference };
     const indexOf = makeIndices(profile);
     const entry = { title: answer.title, kind: kindOf(profile) };
     const goByName = (changes, step) => {
