@@ -119,6 +119,7 @@ static int start_source(struct source *s, struct err *err)
         return -1;
     if (!s->from.url)
         return 0;
+    s->from.source = s->name;
     say(c, "Fetching profile over HTTP from %s", s->from.shown ? s->from.shown : "a URL");
     announce_wait(c, s->settings->seconds);
     if (thread_start(&s->thread, fetch_source, s, err) < 0)

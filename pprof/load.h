@@ -14,9 +14,10 @@
 
 /* The URL of a source. */
 struct load_url {
-    char *url;      /* NULL: the source is not on a server */
-    char *shown;    /* the URL without secrets, for messages */
-    long timeout_s; /* the time limit for the server's answer */
+    const char *source; /* the pointer in struct load_settings */
+    char *url;          /* NULL: the source is not on a server */
+    char *shown;        /* the URL without secrets, for messages */
+    long timeout_s;     /* the time limit for the server's answer */
 };
 /* Makes the URL for a source: adds `?seconds=` if `seconds` is positive, and the path of Go's CPU profiles if
  * the source has no path. If `timeout_s` is 0, the time limit is 1.5 times the seconds that the URL asks for,
@@ -29,7 +30,7 @@ char *load_url_symbols(const char *profile_url);
 
 /* A source that the caller reads. The caller sets either `profile` or `err`. */
 struct load_item {
-    const char *name;
+    const char *name; /* the pointer in struct load_settings */
     struct profile *profile;
     struct err err;
 };

@@ -25,7 +25,7 @@ static int make_report(const struct pprof_options *o, struct err *err)
     struct profile *p = NULL;
     if (o->http)
         return pprof_run_web(o, err);
-    if (pprof_load(o, &p, err) < 0)
+    if (pprof_load(o, NULL, &p, err) < 0)
         return -1;
     if (o->format != PPROF_OUTPUTS)
         return pprof_write_report(o, p, err);

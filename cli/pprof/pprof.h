@@ -106,8 +106,27 @@ bool pprof_flag_option(size_t i, struct option *ret);
 /* Loads the sources, then writes the report or runs the shell. */
 int pprof_run(const struct pprof_options *o, struct err *err);
 
-/* Loads the sources and the bases into one profile that is ready for a report. The options must have keys. */
-int pprof_load(const struct pprof_options *o, struct profile **ret, struct err *err);
+/* Copies of the profiles that pprof_load has merged, to compare any two of them. More than PPROF_KEPT_MAX are
+ * not kept. */
+#define PPROF_KEPT_MAX 32
+struct pprof_kept {
+    struct strlist names;      /* of the sources, then of the bases; empty: nothing was kept */
+    size_t n_sources;          /* the number of sources among them */
+    struct profile **profiles; /* by name; NULL: the source failed, or there was no memory for a copy */
+};
+void pprof_kept_release(struct pprof_kept *kept);
+
+/* Loads the sources and the bases into one profile that is ready for a report. The options must have keys.
+ * keep: gets copies of two or more profiles; NULL: none. The caller releases *keep, also after a failure. */
+int pprof_load(const struct pprof_options *o, struct pprof_kept *keep, struct profile **ret, struct err *err);
+/* Two kept profiles, by number. */
+struct pprof_change {
+    size_t from; /* SIZE_MAX: none, so that `to` is shown alone */
+    size_t to;
+};
+/* Makes a profile of a change, as pprof_load does. Takes the kept profiles. */
+int pprof_load_kept(const struct pprof_options *o, struct pprof_kept *kept, struct pprof_change change,
+                    struct profile **ret, struct err *err);
 
 /* Saves a copy of a fetched profile in the directory that upstream uses, and prints the copy's path. Fails
  * only if no directory can be used; prints other errors. */

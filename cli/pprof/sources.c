@@ -16,7 +16,58 @@ struct loading {
     const struct pprof_options *options;
     struct programs programs;
     bool http_ready; /* http_global_init was called */
+    const struct expanded *words;
+    struct pprof_kept *keep;
 };
+
+/* The sources and bases that the words of the command line name. */
+struct expanded {
+    struct strlist sources, bases;
+    bool sums_sources, sums_bases; /* a word names several members, which will be merged */
+};
+
+/* ---- kept profiles ------------------------------------------------------------------------------------- */
+
+/* Makes room for copies of two or more profiles. */
+static int begin_keeping(const struct expanded *words, struct pprof_kept *keep, struct err *err)
+{
+    size_t n = words->sources.n + words->bases.n;
+    if (!keep || n < 2 || n > PPROF_KEPT_MAX)
+        return 0;
+    keep->n_sources = words->sources.n;
+    keep->profiles = calloc(n, sizeof(struct profile *));
+    int rc = keep->profiles ? 0 : err_nomem(err);
+    for (size_t i = 0; rc == 0 && i < words->sources.n; i++)
+        rc = strlist_add(&keep->names, words->sources.items[i], err);
+    for (size_t i = 0; rc == 0 && i < words->bases.n; i++)
+        rc = strlist_add(&keep->names, words->bases.items[i], err);
+    return rc;
+}
+
+/* Keeps a copy of the source's profile. Without memory for it, none is kept. `source` is a pointer in
+ * l->words. */
+static void keep_copy(const struct loading *l, const char *source, struct profile *p)
+{
+    struct err ignored = ERR_INIT;
+    if (!l->keep || !l->keep->profiles || !p)
+        return;
+    for (size_t i = 0; i < l->keep->names.n; i++) {
+        size_t base = i - l->words->sources.n;
+        if (source != (i < l->words->sources.n ? l->words->sources.items[i] : l->words->bases.items[base]))
+            continue;
+        if (profile_merge(&p, 1, &l->keep->profiles[i], &ignored) < 0)
+            l->keep->profiles[i] = NULL;
+    }
+}
+
+void pprof_kept_release(struct pprof_kept *kept)
+{
+    for (size_t i = 0; kept->profiles && i < kept->names.n; i++)
+        profile_free(kept->profiles[i]);
+    free(kept->profiles);
+    strlist_release(&kept->names);
+    *kept = (struct pprof_kept){0};
+}
 
 /* ---- callbacks ----------------------------------------------------------------------------------------- */
 
@@ -60,22 +111,25 @@ static int fetch_profile(void *ctx, const struct load_url *from, struct profile 
     confined_end_receiving(l->options->budget, max, body.len);
     if (rc == 0)
         rc = profile_parse_buf(&body, max_inflated, ret, err);
+    if (rc == 0)
+        keep_copy(l, from->source, *ret);
     buf_release(&body);
     return rc;
 }
 
 static int read_inputs(void *ctx, struct load_item *items, size_t n, struct err *err)
 {
-    const struct pprof_options *o = ((const struct loading *)ctx)->options;
+    const struct loading *l = ctx;
     struct input_result *inputs = calloc(n + 1, sizeof *inputs);
     if (!inputs)
         return err_nomem(err);
     for (size_t i = 0; i < n; i++)
         inputs[i].name = items[i].name;
-    input_read_profiles(inputs, n, o->keys, o->budget);
+    input_read_profiles(inputs, n, l->options->keys, l->options->budget);
     for (size_t i = 0; i < n; i++) {
         items[i].profile = inputs[i].profile;
         items[i].err = inputs[i].err;
+        keep_copy(l, items[i].name, items[i].profile);
     }
     free(inputs);
     return 0;
@@ -106,12 +160,6 @@ static int post_addresses(void *ctx, const char *source, struct str addresses, s
 }
 
 /* ---- words --------------------------------------------------------------------------------------------- */
-
-/* The sources and bases that the words of the command line name. */
-struct expanded {
-    struct strlist sources, bases;
-    bool sums_sources, sums_bases; /* a word names several members, which will be merged */
-};
 
 /* Adds the sources that a word names. If there are several, sets *ret_sums and lists them. */
 static int expand_word(const struct input_expand_options *expand, const char *word, struct strlist *ret,
@@ -201,6 +249,8 @@ static int read_limited(struct loading *l, struct expanded *words, struct load *
     int rc = expand_words(o, words, err);
     if (rc == 0)
         rc = announce_inputs(o, words, err);
+    if (rc == 0)
+        rc = begin_keeping(words, l->keep, err);
     if (rc == 0) {
         const struct load_settings settings = settings_of(o, words);
         rc = load_profiles(&settings, &callbacks, ret, err);
@@ -211,28 +261,95 @@ static int read_limited(struct loading *l, struct expanded *words, struct load *
     return rc;
 }
 
-int pprof_load(const struct pprof_options *o, struct profile **ret, struct err *err)
+/* Looks up names and gives the profile to the caller. */
+static int finish(struct loading *l, const struct load_settings *settings, struct load *load,
+                  struct profile **ret, struct err *err)
 {
-    struct loading l = {.options = o, .programs = {.directories = o->tools, .begin = begin_program}};
     const struct symbolize_tools tools = {
-        .run = run_program, .post = post_addresses, .say = print_line, .ctx = &l};
-    struct load load = {0};
+        .run = run_program, .post = post_addresses, .say = print_line, .ctx = l};
+    int rc = load_finish(load, settings, &tools, err);
+    if (rc == 0 && load->remote)
+        rc = pprof_save_copy(load->profile, err);
+    if (rc == 0) {
+        *ret = load->profile;
+        load->profile = NULL;
+    }
+    return rc;
+}
+
+int pprof_load(const struct pprof_options *o, struct pprof_kept *keep, struct profile **ret, struct err *err)
+{
     struct expanded words = {0};
+    struct loading l = {.options = o,
+                        .programs = {.directories = o->tools, .begin = begin_program},
+                        .words = &words,
+                        .keep = keep};
+    struct load load = {0};
     int rc = read_limited(&l, &words, &load, err);
     if (rc == 0) {
         const struct load_settings settings = settings_of(o, &words);
-        rc = load_finish(&load, &settings, &tools, err);
-    }
-    if (rc == 0 && load.remote)
-        rc = pprof_save_copy(load.profile, err);
-    if (rc == 0) {
-        *ret = load.profile;
-        load.profile = NULL;
+        rc = finish(&l, &settings, &load, ret, err);
     }
     load_release(&load);
     strlist_release(&words.sources);
     strlist_release(&words.bases);
     if (l.http_ready)
         http_global_cleanup();
+    return rc;
+}
+
+/* ---- a comparison of kept profiles --------------------------------------------------------------------- */
+
+/* The context of the callbacks: the kept profiles that are read next. */
+struct comparing {
+    struct loading loading;
+    struct pprof_kept *kept;
+    size_t next[2];
+    size_t at;
+};
+
+static int find_no_url(void *ctx, const char *source, struct load_url *ret, struct err *err)
+{
+    (void)ctx;
+    (void)source;
+    (void)ret;
+    (void)err;
+    return 0;
+}
+
+static int take_kept(void *ctx, struct load_item *items, size_t n, struct err *err)
+{
+    struct comparing *c = ctx;
+    (void)err;
+    for (size_t i = 0; i < n; i++) {
+        struct profile **kept = &c->kept->profiles[c->next[c->at++]];
+        items[i].profile = *kept;
+        *kept = NULL;
+    }
+    return 0;
+}
+
+int pprof_load_kept(const struct pprof_options *o, struct pprof_kept *kept, struct pprof_change change,
+                    struct profile **ret, struct err *err)
+{
+    size_t from = change.from, to = change.to;
+    struct comparing c = {
+        .loading = {.options = o, .programs = {.directories = o->tools, .begin = begin_program}},
+        .kept = kept,
+        .next = {to, from}};
+    const struct load_callbacks callbacks = {
+        .find_url = find_no_url, .read = take_kept, .check_time = check_time, .say = print_line, .ctx = &c};
+    bool is_change = from != SIZE_MAX;
+    const struct expanded words = {
+        .sources = {.items = &kept->names.items[to], .n = 1},
+        .bases = {.items = is_change ? &kept->names.items[from] : NULL, .n = is_change}};
+    const struct load_settings settings = settings_of(o, &words);
+    struct load load = {0};
+    if (!kept->profiles[to] || (is_change && !kept->profiles[from]))
+        return err_set(err, ERR_FAILED, "%s was not read", kept->names.items[kept->profiles[to] ? from : to]);
+    int rc = load_profiles(&settings, &callbacks, &load, err);
+    if (rc == 0)
+        rc = finish(&c.loading, &settings, &load, ret, err);
+    load_release(&load);
     return rc;
 }

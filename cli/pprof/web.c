@@ -20,7 +20,7 @@ static int load(void *ctx)
 {
     struct web *web = ctx;
     struct err err = ERR_INIT;
-    if (signals_install(&err) == 0 && pprof_load(web->options, &web->profile, &err) == 0)
+    if (signals_install(&err) == 0 && pprof_load(web->options, &web->kept, &web->profile, &err) == 0)
         return 0;
     return pprof_report_failure(&err);
 }

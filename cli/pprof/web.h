@@ -20,6 +20,7 @@ struct json_t;
 struct web {
     const struct pprof_options *options; /* of the command line */
     struct profile *profile;
+    struct pprof_kept kept;
 };
 
 /* The kinds of answers. */

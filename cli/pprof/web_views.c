@@ -22,10 +22,11 @@ struct view {
     const struct delegate_request *request;
     struct pprof_options options; /* with the request's parameters */
     struct profile *profile;
-    const char *from, *to; /* the sources that the view compares; NULL: all sources are merged */
-    struct buf heading;    /* lines about the profile */
-    struct buf messages;   /* lines of the report for the user */
-    struct buf totals;     /* of each sample type, a JSON array; empty: none */
+    const struct pprof_kept *kept;
+    bool is_compared, is_change; /* the view has one of the sources, or the change between two */
+    struct buf heading;          /* lines about the profile */
+    struct buf messages;         /* lines of the report for the user */
+    struct buf totals;           /* of each sample type, a JSON array; empty: none */
 };
 
 /* ---- reports ------------------------------------------------------------------------------------------- */
@@ -281,6 +282,11 @@ static void add_title(struct buf *to, const struct buf *heading)
     buf_release(&title);
 }
 
+static void add_bool(struct buf *to, const char *key, bool value)
+{
+    buf_addf(to, ",\"%s\":%s", key, value ? "true" : "false");
+}
+
 /* Adds the names of sources. A URL is shown without its password. */
 static void add_names(struct buf *to, const char *key, char *const *names, size_t n)
 {
@@ -292,6 +298,21 @@ static void add_names(struct buf *to, const char *key, char *const *names, size_
         free(shown);
     }
     buf_addc(to, ']');
+}
+
+/* Adds the names of the profiles that can be compared, and of the bases among them. */
+static void add_sources(struct buf *to, const struct view *v)
+{
+    const struct pprof_options *o = &v->options;
+    const struct pprof_kept *kept = v->kept;
+    if (kept->names.n > 0) {
+        add_names(to, "sources", kept->names.items, kept->n_sources);
+        add_names(to, "bases", kept->names.items + kept->n_sources, kept->names.n - kept->n_sources);
+    } else {
+        add_names(to, "sources", o->sources, o->n_sources);
+        add_names(to, "bases", (char *const *)(uintptr_t)&o->base, o->base != NULL);
+    }
+    add_bool(to, "comparable", kept->names.n > 0);
 }
 
 static int add_types(struct buf *to, const struct view *v, struct err *err)
@@ -320,10 +341,9 @@ static int add_frame(struct buf *to, const struct view *v, const char *name, str
     add_title(to, &v->heading);
     add_lines(to, "heading", &v->heading);
     add_lines(to, "errors", &v->messages);
-    add_names(to, "sources", o->sources, o->n_sources);
-    add_names(to, "bases", (char *const *)(uintptr_t)&o->base, o->base != NULL);
-    buf_addf(to, ",\"isDifference\":%s", o->base || v->from ? "true" : "false");
-    buf_addf(to, ",\"totalsAreOfBase\":%s", (o->base && o->diff_base) || v->from ? "true" : "false");
+    add_sources(to, v);
+    add_bool(to, "isDifference", v->is_compared ? v->is_change : o->base != NULL);
+    add_bool(to, "totalsAreOfBase", v->is_compared ? v->is_change : o->base && o->diff_base);
     if (add_types(to, v, err) < 0)
         return -1;
     if (v->totals.len > 0)
@@ -452,48 +472,46 @@ static int answer_with_view(struct view *v, const char *name, int body_fd, unsig
 
 /* ---- comparing sources --------------------------------------------------------------------------------- */
 
-/* Returns the source whose number, from 0 on, is the value of the parameter; NULL without the parameter. */
-static int find_source(const struct web *web, const struct delegate_request *r, const char *parameter,
-                       const char **ret, struct err *err)
+/* Reads the number of a kept profile, from 0 on. *ret: SIZE_MAX without the parameter. */
+static int read_source(const struct web *web, const struct delegate_request *r, const char *parameter,
+                       size_t *ret, struct err *err)
 {
     const char *number = delegate_parameter(r, parameter);
-    uint64_t at = 0;
-    *ret = NULL;
+    uint64_t at;
+    *ret = SIZE_MAX;
     if (!number || !*number)
         return 0;
-    if (web->options->n_sources == 0 || text_to_uint(number, web->options->n_sources - 1, &at) < 0)
+    if (web->kept.names.n == 0)
+        return err_set(err, ERR_USAGE, "%s=%s: 2 to %d profiles can be compared", parameter, number,
+                       PPROF_KEPT_MAX);
+    if (text_to_uint(number, web->kept.names.n - 1, &at) < 0)
         return err_set(err, ERR_USAGE, "%s=%s is no number of a source", parameter, number);
-    *ret = web->options->sources[at];
-    return pprof_may_be_url(*ret)
-               ? err_set(err, ERR_USAGE, "%s=%s is a URL, which was fetched once: only files can be compared",
-                         parameter, number)
-               : 0;
+    *ret = (size_t)at;
+    return 0;
 }
 
-/* Loads the sources that the parameters `from` and `to` name: `to` alone, or the change between both. Reads
- * the files again, because the delegate has merged them. */
-static int load_compared(const struct web *web, struct view *v, struct err *err)
+/* Makes the profile that the parameters `from` and `to` name: `to` alone, or the change between both. */
+static int load_compared(struct web *web, struct view *v, struct err *err)
 {
     struct pprof_options o = *web->options;
-    char *source;
-    if (find_source(web, v->request, "from", &v->from, err) < 0 ||
-        find_source(web, v->request, "to", &v->to, err) < 0)
+    struct pprof_change change;
+    if (read_source(web, v->request, "from", &change.from, err) < 0 ||
+        read_source(web, v->request, "to", &change.to, err) < 0)
         return -1;
-    if (!v->from && !v->to)
+    if (change.from == SIZE_MAX && change.to == SIZE_MAX)
         return 0;
-    if (!v->to)
-        return err_set(err, ERR_USAGE, "from=%s needs to=", delegate_parameter(v->request, "from"));
-    source = (char *)(uintptr_t)v->to;
-    o.sources = &source;
-    o.n_sources = 1;
-    o.base = v->from;
-    o.diff_base = v->from != NULL;
-    return pprof_load(&o, &v->profile, err);
+    if (change.to == SIZE_MAX)
+        return err_set(err, ERR_USAGE, "from=%zu needs to=", change.from);
+    if (change.from == change.to)
+        return err_set(err, ERR_USAGE, "from=%zu and to=%zu are the same profile", change.from, change.to);
+    v->is_compared = true;
+    o.diff_base = v->is_change = change.from != SIZE_MAX;
+    return pprof_load_kept(&o, &web->kept, change, &v->profile, err);
 }
 
 int web_answer(void *ctx, const struct delegate_request *r, int body_fd, unsigned *ret_kind, struct err *err)
 {
-    const struct web *web = ctx;
+    struct web *web = ctx;
     const char *name = strrchr(r->path, '/') + 1;
     *ret_kind = WEB_NOTHING;
     if (strcmp(name, "saveconfig") == 0)
@@ -506,6 +524,7 @@ int web_answer(void *ctx, const struct delegate_request *r, int body_fd, unsigne
     }
     struct view v = {.request = r,
                      .profile = web->profile,
+                     .kept = &web->kept,
                      .heading = BUF_INIT(TEXT_BYTES),
                      .messages = BUF_INIT(TEXT_BYTES),
                      .totals = BUF_INIT(TEXT_BYTES)};

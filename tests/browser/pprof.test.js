@@ -388,6 +388,11 @@ test('Compare: one of several sources, and the change from one to another', () =
         await page.locator('.drop summary', { hasText: 'Compare' }).click();
         await page.getByLabel('Show', { exact: true }).locator('option').nth(2).waitFor({ state: 'attached' });
         assert.equal(await page.getByLabel('Show', { exact: true }).locator('option').count(), 3);
+        assert.deepEqual(await page.getByLabel('Show', { exact: true }).locator('option').evaluateAll((all) => all.map(({ textContent }) => textContent.replace(/\/.*\//, ''))), [
+            'all, merged',
+            '1: cpu.pb.gz',
+            '2: cpu.pb.gz',
+        ]);
         await page.getByLabel('Compared with', { exact: true }).selectOption('0');
         await hasParameter(page, 'from', '0');
         // A difference needs a profile to compare: the first other one.

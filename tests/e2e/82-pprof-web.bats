@@ -17,9 +17,13 @@ setup() {
     export XDG_CONFIG_HOME=$PWD/config
 }
 
-teardown() {
+end_page() {
     rig_end page
     rm -rf "$RIG_DIR/page"
+}
+
+teardown() {
+    end_page
     e2e_teardown
 }
 
@@ -212,28 +216,54 @@ PY
     "$profgrab_program" pprof -top "$RIG_DIR/heap.pb.gz" >one 2>/dev/null
     grep -qF "$(python3 -c 'import json; print(json.load(open("body"))["data"]["rows"][0]["flatText"])')" one
     local query
-    for query in from=0 'to=2' 'to=x' 'from=7&to=0' 'to=-1'; do
+    for query in from=0 'to=2' 'to=x' 'from=7&to=0' 'to=-1' 'from=1&to=1'; do
         assert_equal "$query $(get "/ui/top?$query")" "$query 400"
     done
 }
 
-@test "a source may be a URL; its password is on no page, and it cannot be compared" {
+@test "a source may be a URL or standard input; both can be compared, and the password of a URL is on no page" {
     serve "http://ann:sesame-open@127.0.0.1:$RIG_PORT_caddy/debug/pprof/heap" "$RIG_DIR/heap.pb.gz"
     assert_equal "$(get /ui/top)" 200
     grep -qF "\"http://ann:xxxxx@127.0.0.1:$RIG_PORT_caddy/debug/pprof/heap\"" body || fail "$(head -c 600 body)"
-    assert_equal "$(get '/ui/top?to=0')" 400
-    assert_equal "$(cat body)" 'to=0 is a URL, which was fetched once: only files can be compared'
-    assert_equal "$(get '/ui/top?to=1')" 200
+    assert_equal "$(get '/ui/top?to=0')" 200
+    assert_equal "$(get '/ui/top?from=1&to=0')" 200
     run ! grep -F sesame-open "$RIG_DIR/page/log" body
 }
 
-@test "a profile that disappears stays readable, except for a comparison, which names it" {
+@test "a profile that disappears stays readable and comparable; of one profile or of too many, none can be compared" {
     cp "$RIG_DIR/heap.pb.gz" mine.pb.gz
-    serve "$PWD/mine.pb.gz"
+    serve "$PWD/mine.pb.gz" "$RIG_DIR/heap.pb.gz"
     rm mine.pb.gz
     assert_equal "$(get /ui/top)" 200
+    assert_equal "$(get '/ui/top?to=0')" 200
+    assert_equal "$(get '/ui/top?from=0&to=1')" 200
+    end_page
+    serve "$RIG_DIR/heap.pb.gz"
     assert_equal "$(get '/ui/top?to=0')" 400
+    assert_equal "$(cat body)" 'to=0: 2 to 32 profiles can be compared'
+    local files i
+    for i in {1..33}; do files+=("$RIG_DIR/heap.pb.gz"); done
+    end_page
+    serve "${files[@]}"
+    assert_equal "$(get '/ui/top?to=0')" 400
+}
+
+@test "each member of a bundle and each base can be compared" {
+    cp "$RIG_DIR/heap.pb.gz" first.heap.pb.gz
+    cp "$RIG_DIR/heap.pb.gz" second.heap.pb.gz
+    "$profgrab_program" bundle create -o b.tar.gz first.heap.pb.gz second.heap.pb.gz
+    serve -base "$RIG_DIR/heap.pb.gz" 'b.tar.gz:*.pb.gz'
     assert_equal "$(get /ui/top)" 200
+    python3 - <<'PY'
+import json
+
+view = json.load(open("body"))
+assert view["comparable"] and view["bases"][0].endswith("heap.pb.gz") and not view["totalsAreOfBase"], view["bases"]
+assert len(view["sources"]) == 2 and all(name.startswith("b.tar.gz:") for name in view["sources"]), view["sources"]
+PY
+    assert_equal "$(get '/ui/top?to=0&from=2')" 200
+    python3 -c 'import json; assert json.load(open("body"))["totalsAreOfBase"]'
+    assert_equal "$(get '/ui/top?to=2')" 200
 }
 
 @test "sources that cannot be read end pprof -http with the message of pprof, before the browser opens" {
@@ -439,5 +469,4 @@ gone() { ! rig_alive page; }
     serve -identity key b.tar.gz.age
     assert_equal "$(get /ui/top)" 200
     grep -q '"view":"top"' body
-    assert_equal "$(get '/ui/top?to=0')" 200
 }

@@ -97,7 +97,7 @@ export function makeBar(page, { theme, help }) {
         view.say('View ', element('small', {}, row.title));
         sample.say('Sample ', untrusted(type ? type.type : '', 'small'));
         undo.disabled = !page.canUndo();
-        compare.node.hidden = page.answer().sources.length < 2;
+        compare.node.hidden = !page.answer().comparable;
     }
 
     return { node, update, refresh: () => menus.forEach((menu) => menu.refresh()), close: () => menus.forEach((menu) => menu.close()), search };
