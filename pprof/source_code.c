@@ -240,11 +240,33 @@ static int search_file(struct source_code *s, struct str path, int *ret, bool *r
 
 /* ---- the sources of Go --------------------------------------------------------------------------------- */
 
+/* Finds the directory of the Go whose program `go` is the first on PATH. ret: PATH_MAX bytes. */
+static bool find_root_of_go(char *ret)
+{
+    static const char program[] = "/bin/go";
+    struct str dir;
+    for (const char *rest = colon_list_begin(getenv("PATH")); colon_list_next(&rest, &dir);) {
+        char path[PATH_MAX];
+        int length = snprintf(path, sizeof path, "%.*s/go", (int)dir.n, dir.p);
+        if (length >= (int)sizeof path || access(path, X_OK) < 0 || !realpath(path, ret))
+            continue;
+        size_t n = strlen(ret), n_program = strlen(program);
+        if (n <= n_program || strcmp(ret + n - n_program, program) != 0)
+            continue;
+        ret[n - n_program] = '\0';
+        return true;
+    }
+    return false;
+}
+
 int source_code_search_go(struct source_code *s, struct err *err)
 {
+    char found[PATH_MAX];
     const char *root = getenv("GOROOT"), *cache = getenv("GOMODCACHE"), *path = getenv("GOPATH"),
                *home = getenv("HOME");
-    int modules = 0, source = asprintf(&s->go_source, "%s/src", root && *root ? root : "/usr/local/go");
+    if (!root || !*root)
+        root = find_root_of_go(found) ? found : "/usr/local/go";
+    int modules = 0, source = asprintf(&s->go_source, "%s/src", root);
     if (cache && *cache)
         modules = asprintf(&s->go_modules, "%s", cache);
     else if (path && *path)

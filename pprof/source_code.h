@@ -35,8 +35,8 @@ int source_code_new(struct profile *p, const char *source_path, const char *trim
 void source_code_free(struct source_code *s);
 
 /* Makes the reader also look for Go's standard library and for modules where this machine has them, whatever
- * their place was on the machine that compiled the program: in $GOROOT or /usr/local/go; in
- * $GOMODCACHE, $GOPATH/pkg/mod or ~/go/pkg/mod. Upstream does not. */
+ * their place was on the machine that compiled the program: in $GOROOT, that of the `go` on PATH, or
+ * /usr/local/go; in $GOMODCACHE, $GOPATH/pkg/mod or ~/go/pkg/mod. Upstream does not. */
 int source_code_search_go(struct source_code *s, struct err *err);
 
 /* Uses the text in place of a file. Copies the text. */

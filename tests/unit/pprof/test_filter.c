@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -391,6 +393,19 @@ static void sources_of_go_are_found_where_this_machine_has_them(void **state)
     assert_go_source("example.com/m@v1.2.3/b.go", "module");
     unsetenv("GOMODCACHE");
     unsetenv("GOROOT");
+    /* A directory of PATH has a link to the program. */
+    char *before = strdup(getenv("PATH")), *program = format_text("%s/bin/go", root),
+         *link = format_text("%s/go", path), *dirs = format_text("/nonexistent::%s", path);
+    write_below(root, "bin/go", "#!/bin/sh\n");
+    assert_int_equal(chmod(program, 0700), 0);
+    assert_int_equal(symlink(program, link), 0);
+    setenv("PATH", dirs, 1);
+    assert_go_source("zzz/a.go", "library");
+    setenv("PATH", before, 1);
+    free(before);
+    free(program);
+    free(link);
+    free(dirs);
     free(root);
     free(path);
 }
