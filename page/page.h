@@ -148,8 +148,4 @@ void page_add_text(struct buf *to, struct str text);
 /* Adds existing JSON, in UTF-8, with the escapes that a page needs between <script> and </script>. */
 void page_add_json(struct buf *to, struct str json);
 
-/* Writes a page with one profile, which draws it without a server. Changes the profile. */
-int page_build_profile(struct profile *profile, const char *title, const struct page_output *to,
-                       struct err *err);
-
 #endif

@@ -22,4 +22,8 @@ extern const struct page_web page_web;
  * requests of its own origin only. */
 extern const struct page_web page_web_pprof;
 
+/* One view of that page as a file, which loads nothing. The placeholders of its template are those of
+ * report.html; the data is that of page_web_pprof, with the member `frozen`. */
+extern const struct page_web page_web_frozen;
+
 #endif

@@ -276,19 +276,3 @@ void page_add_json(struct buf *to, struct str json)
 {
     jsontext_json(to, json);
 }
-
-int page_build_profile(struct profile *profile, const char *title, const struct page_output *to,
-                       struct err *err)
-{
-    struct page_writer *writer = NULL;
-    char made[64];
-    const struct page_entry entry = {.title = title};
-    const struct page_bundle bundle = {.name = title, .made = clock_format(made, sizeof made, clock_utc())};
-    int rc = page_writer_new(to->sink, to->ctx, UINT64_MAX, &writer, err);
-    if (rc == 0)
-        rc = page_writer_add_profile(writer, &entry, profile, err);
-    if (rc == 0)
-        rc = page_writer_finish(writer, &bundle, err);
-    page_writer_free(writer);
-    return rc;
-}

@@ -14,8 +14,8 @@ export function linkTo(place) {
     return '#' + pairs;
 }
 
-export function readPlace() {
-    const pairs = new URLSearchParams(location.hash.slice(1));
+export function readPlace({ hash } = location) {
+    const pairs = new URLSearchParams(hash.slice(1));
     return Object.fromEntries(KEYS.map((key) => [key, pairs.get(key) || '']));
 }
 

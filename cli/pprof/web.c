@@ -33,9 +33,10 @@ static struct proc_fork_limits limits_of_request(void *ctx, const char *path)
     confined_budget_init(web->options->budget->bytes, &renewed);
     renewed.memory_before = web->options->budget->memory_before;
     struct proc_fork_limits limits = confined_budget_remaining(&renewed, -1);
-    if (strcmp(path, "/ui/source") == 0 || strcmp(path, "/ui/disasm") == 0)
+    const char *name = strrchr(path, '/') + 1;
+    if (strcmp(name, "source") == 0 || strcmp(name, "disasm") == 0)
         programs_allow(web->profile, &limits);
-    if (strcmp(path, "/ui/graph") == 0)
+    if (strcmp(name, "graph") == 0)
         picture_allow(&limits);
     return limits;
 }
@@ -45,7 +46,7 @@ static const struct httpd_answer kinds[WEB_KINDS] = {
     [WEB_JSON] = {.type = "application/json", .compress = true},
     [WEB_NOTHING] = {.type = "text/plain; charset=utf-8"},
     [WEB_PROFILE] = {.type = "application/vnd.google.protobuf+gzip", .download = "profile.pb.gz"},
-    [WEB_OFFLINE_PAGE] = {.type = "text/html; charset=utf-8", .download = "profile.html", .compress = true},
+    [WEB_FROZEN_PAGE] = {.type = "text/html; charset=utf-8", .download = "profile.html", .compress = true},
 };
 
 /* ---- the server ---------------------------------------------------------------------------------------- */
@@ -136,7 +137,7 @@ int pprof_run_web(const struct pprof_options *o, struct err *err)
     fd_raise_limit(DESCRIPTORS);
     memcpy(answers, kinds, sizeof answers);
     answers[WEB_PAGE].policy = page_web_pprof.policy;
-    answers[WEB_OFFLINE_PAGE].policy = page_policy();
+    answers[WEB_FROZEN_PAGE].policy = page_web_frozen.policy;
     int rc = signals_install(err);
     if (rc == 0)
         rc = web_add_query(o, &path, err);

@@ -25,11 +25,11 @@ struct web {
 
 /* The kinds of answers. */
 enum web_kind {
-    WEB_PAGE,         /* HTML that loads the page's script */
-    WEB_JSON,         /* the data of a view */
-    WEB_NOTHING,      /* an empty answer */
-    WEB_PROFILE,      /* profile.pb.gz */
-    WEB_OFFLINE_PAGE, /* HTML that loads nothing */
+    WEB_PAGE,        /* HTML that loads the page's script */
+    WEB_JSON,        /* the data of a view */
+    WEB_NOTHING,     /* an empty answer */
+    WEB_PROFILE,     /* profile.pb.gz */
+    WEB_FROZEN_PAGE, /* HTML that loads nothing */
     WEB_KINDS,
 };
 

@@ -23,6 +23,7 @@ struct view {
     struct pprof_options options; /* with the request's parameters */
     struct profile *profile;
     const struct pprof_kept *kept;
+    bool is_frozen;              /* the answer is a file that needs no server */
     bool is_compared, is_change; /* the view has one of the sources, or the change between two */
     struct buf heading;          /* lines about the profile */
     struct buf messages;         /* lines of the report for the user */
@@ -160,6 +161,7 @@ static int make_flamegraph(struct view *v, struct buf *ret, struct err *err)
         rc = read_numbers("through", through, &function, &n, err);
     wanted.under = path;
     wanted.through = n > 0 ? function : NULL;
+    wanted.with_sums = v->is_frozen;
     if (rc == 0 && (rc = filter_calls(v, err)) == 0)
         rc = page_data_profile(v->profile, &wanted, ret, err);
     free(path);
@@ -265,18 +267,13 @@ static struct str find_in_heading(const struct buf *heading, const char *label)
 }
 
 /* "prometheus cpu" */
-static void add_title_text(struct buf *to, const struct buf *heading)
-{
-    struct str file = find_in_heading(heading, "File: "), type = find_in_heading(heading, "Type: ");
-    buf_add(to, file.p, file.n);
-    buf_addc(to, ' ');
-    buf_add(to, type.p, type.n);
-}
-
 static void add_title(struct buf *to, const struct buf *heading)
 {
     struct buf title = BUF_INIT(TEXT_BYTES);
-    add_title_text(&title, heading);
+    struct str file = find_in_heading(heading, "File: "), type = find_in_heading(heading, "Type: ");
+    buf_add(&title, file.p, file.n);
+    buf_addc(&title, ' ');
+    buf_add(&title, type.p, type.n);
     buf_adds(to, ",\"title\":");
     page_add_text(to, (struct str){buf_str(&title), title.len});
     buf_release(&title);
@@ -348,6 +345,11 @@ static int add_frame(struct buf *to, const struct view *v, const char *name, str
         return -1;
     if (v->totals.len > 0)
         buf_addf(to, ",\"totals\":%s", buf_str(&v->totals));
+    if (v->is_frozen) {
+        const char *place = delegate_parameter(v->request, "place");
+        buf_adds(to, ",\"frozen\":");
+        page_add_text(to, str_of(place ? place : name));
+    }
     buf_adds(to, ",\"configs\":");
     return web_settings_add_menu(v->request, to, err);
 }
@@ -383,18 +385,38 @@ static int make_view(struct view *v, const struct view_type *type, struct buf *r
 
 /* ---- answers ------------------------------------------------------------------------------------------- */
 
-static int write_page(const struct buf *json, int body_fd, struct err *err)
+/* Replaces a placeholder of a page's template. */
+static void add_part(struct buf *page, const struct page_web *web, struct str name, const struct buf *json)
 {
-    const struct str template = page_web_pprof.template;
-    const char *mark = memmem(template.p, template.n, "<!--data-->", strlen("<!--data-->"));
-    size_t before = mark ? (size_t)(mark - template.p) : template.n;
+    if (str_is(name, "style")) {
+        buf_adds(page, "<style>");
+        buf_add(page, web->style.p, web->style.n);
+        buf_adds(page, "</style>");
+    } else if (str_is(name, "script")) {
+        buf_adds(page, "<script type=\"module\">");
+        buf_add(page, web->script.p, web->script.n);
+        buf_adds(page, "</script>");
+    } else if (str_is(name, "data")) {
+        buf_adds(page, "<script type=\"application/json\" id=\"view\">");
+        page_add_json(page, (struct str){buf_str(json), json->len});
+        buf_adds(page, "</script>");
+    }
+}
+
+/* Writes the template of a page with its placeholders, <!--NAME-->, replaced. */
+static int write_page(const struct page_web *web, const struct buf *json, int body_fd, struct err *err)
+{
+    const struct str template = web->template;
     struct buf page = BUF_INIT(2 * VIEW_BYTES);
-    buf_add(&page, template.p, before);
-    buf_adds(&page, "<script type=\"application/json\" id=\"view\">");
-    page_add_json(&page, (struct str){buf_str(json), json->len});
-    buf_adds(&page, "</script>");
-    if (mark)
-        buf_add(&page, mark + strlen("<!--data-->"), template.n - before - strlen("<!--data-->"));
+    size_t at = 0;
+    for (const char *mark; (mark = memmem(template.p + at, template.n - at, "<!--", strlen("<!--")));) {
+        size_t begin = (size_t)(mark - template.p);
+        struct str name = {mark + strlen("<!--"), strcspn(mark + strlen("<!--"), "-")};
+        buf_add(&page, template.p + at, begin - at);
+        add_part(&page, web, name, json);
+        at = begin + strlen("<!--") + name.n + strlen("-->");
+    }
+    buf_add(&page, template.p + at, template.n - at);
     int rc = buf_check(&page, "the page", err);
     if (rc == 0)
         rc = fd_write_all(body_fd, page.data, page.len, err);
@@ -407,10 +429,11 @@ static int answer_view(struct view *v, const struct view_type *type, int body_fd
 {
     struct buf json = BUF_INIT(VIEW_BYTES);
     int rc = make_view(v, type, &json, err);
-    *ret_kind = v->request->wants_json ? WEB_JSON : WEB_PAGE;
+    *ret_kind = v->is_frozen ? WEB_FROZEN_PAGE : v->request->wants_json ? WEB_JSON : WEB_PAGE;
     if (rc == 0)
-        rc = v->request->wants_json ? fd_write_all(body_fd, json.data, json.len, err)
-                                    : write_page(&json, body_fd, err);
+        rc = *ret_kind == WEB_JSON
+                 ? fd_write_all(body_fd, json.data, json.len, err)
+                 : write_page(v->is_frozen ? &page_web_frozen : &page_web_pprof, &json, body_fd, err);
     buf_release(&json);
     return rc;
 }
@@ -434,22 +457,6 @@ static int answer_download(const struct web *web, int body_fd, struct err *err)
     return report_make(web->profile, &whole, &callbacks, err);
 }
 
-/* Writes a page that shows the filtered profile without a server. */
-static int answer_offline(struct view *v, int body_fd, struct err *err)
-{
-    struct buf title = BUF_INIT(TEXT_BYTES);
-    const struct page_output to = {.sink = write_fd, .ctx = &body_fd};
-    int rc = make_heading(v, err);
-    if (rc == 0)
-        rc = filter_calls(v, err);
-    if (rc == 0) {
-        add_title_text(&title, &v->heading);
-        rc = page_build_profile(v->profile, buf_str(&title), &to, err);
-    }
-    buf_release(&title);
-    return rc;
-}
-
 static const struct view_type *find_view(const char *name)
 {
     for (size_t i = 0; i < sizeof view_types / sizeof *view_types; i++)
@@ -458,16 +465,14 @@ static const struct view_type *find_view(const char *name)
     return NULL;
 }
 
-/* Makes the view, or the offline page, that the request names. */
+/* Makes the view that the request names. Frozen views are below /ui/freeze/. */
 static int answer_with_view(struct view *v, const char *name, int body_fd, unsigned *ret_kind,
                             struct err *err)
 {
+    v->is_frozen = strncmp(v->request->path, "/ui/freeze/", strlen("/ui/freeze/")) == 0;
     const struct view_type *type = find_view(name);
-    if (type)
-        return answer_view(v, type, body_fd, ret_kind, err);
-    *ret_kind = WEB_OFFLINE_PAGE;
-    return strcmp(name, "freeze") == 0 ? answer_offline(v, body_fd, err)
-                                       : err_set(err, ERR_NOT_FOUND, "404 page not found");
+    return type ? answer_view(v, type, body_fd, ret_kind, err)
+                : err_set(err, ERR_NOT_FOUND, "404 page not found");
 }
 
 /* ---- comparing sources --------------------------------------------------------------------------------- */

@@ -1,6 +1,9 @@
 // The page of `pprof -http`: every view and menu, the URL and the history, errors, hostile names and drawings, layout.
 
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { axeSource, end, exceeding, fileInPages, measureInk, NARROW, newContext, reportViolations, settled, until, WIDE } from './browser.js';
 import { startServer } from './pprof-server.js';
@@ -414,7 +417,64 @@ test('Download has the profile and this view as a file', () =>
     open('ui/top?f=main&si=cpu', {}, async (page) => {
         await page.locator('.drop summary', { hasText: 'Download' }).click();
         await page.locator('.drop[open] a').first().waitFor();
-        assert.deepEqual(await page.locator('.drop[open] a').evaluateAll((links) => links.map((link) => link.getAttribute('href'))), ['download', 'freeze?f=main&si=cpu']);
+        assert.deepEqual(await page.locator('.drop[open] a').evaluateAll((links) => links.map((link) => link.getAttribute('href'))), ['download', `freeze/top?f=main&si=cpu&place=${encodeURIComponent('top?f=main&si=cpu')}`]);
+    }));
+
+/** Saves a frozen view, and opens the file in a browser that has no network. */
+async function openFrozen(page, work) {
+    await page.locator('.drop summary', { hasText: 'Download' }).click();
+    // The menu's entries change after it has opened.
+    const view = new URL(page.url()).pathname.split('/').pop();
+    const href = await page.locator(`.drop[open] a[href^="freeze/${view}?"]`).getAttribute('href');
+    const answer = await page.context().request.get(new URL(href, page.url()).href);
+    assert.equal(answer.status(), 200);
+    const directory = mkdtempSync(join(tmpdir(), 'profgrab-frozen-'));
+    const context = await newContext({ viewport: WIDE, reducedMotion: 'reduce', offline: true });
+    try {
+        writeFileSync(join(directory, 'profile.html'), await answer.body());
+        await context.addInitScript(reportViolations);
+        const file = await context.newPage();
+        const problems = [];
+        file.on('console', (message) => problems.push(message.text()));
+        file.on('pageerror', (error) => problems.push(String(error)));
+        context.on('request', (request) => request.url().startsWith('file:') || /^(data|blob):/.test(request.url()) || problems.push(request.url().slice(0, 200)));
+        await file.goto(`file://${directory}/profile.html`);
+        await until(file, () => document.querySelector('.content').childElementCount);
+        await work(file);
+        assert.deepEqual(problems, []);
+    } finally {
+        await context.close();
+        rmSync(directory, { recursive: true, force: true });
+    }
+}
+
+test('a frozen view is what was on the screen, with its filters, zoom and function', () =>
+    open('ui/flamegraph?f=main', {}, async (page) => {
+        await page.locator('.flame canvas').focus();
+        for (const key of ['ArrowDown', 'Enter']) await page.keyboard.press(key);
+        await until(page, () => /z=1/.test(location.hash));
+        const about = await page.locator('.about').textContent();
+        await openFrozen(page, async (file) => {
+            assert.equal(await file.locator('.about').textContent(), about);
+            assert.match(await file.locator('.chips').textContent(), /focus: main/);
+            await until(file, () => document.querySelector('.minimap').clientWidth > 0);
+            assert.deepEqual(await file.locator('.drop > summary').allTextContents(), ['Sample cpu']);
+            // Other sample types are in the file.
+            await file.locator('.drop summary', { hasText: 'Sample' }).click();
+            await file.locator('.drop[open] a', { hasText: 'samples' }).click();
+            await until(file, () => document.querySelector('.drop summary').textContent === 'Sample samples');
+            await file.keyboard.press('3');
+            await file.locator('.sandwich h2').waitFor();
+            await search(file).fill('x');
+            await search(file).press('Enter');
+            await until(file, () => /one view only/.test(document.querySelector('[role=alert]').textContent));
+        });
+        for (const view of ['Top', 'Graph', 'Peek', 'Tags']) {
+            await choose(page, 'View', view);
+            await shows(page, view.toLowerCase());
+            const text = await page.locator('.content').textContent();
+            await openFrozen(page, async (file) => assert.equal((await file.locator('.content').textContent()).slice(0, 40), text.slice(0, 40)));
+        }
     }));
 
 test('the table: sorted by each column, a chosen row has actions', () =>

@@ -98,10 +98,11 @@ TABLE
     mv body again.pb.gz
     "$profgrab_program" pprof -raw again.pb.gz >again
     cmp whole again
-    assert_equal "$(get '/ui/freeze?f=caddy' -D head)" 200
+    assert_equal "$(get '/ui/freeze/top?f=caddy' -D head)" 200
     grep -qi '^content-disposition: attachment; filename="profile.html"' head
     grep -q '^<title>profgrab' body
     tail -n 1 body | grep -qx '</html>'
+    assert_equal "$(get '/ui/freeze/nothing')" 404
 }
 
 @test "saved settings are those of go tool pprof, which reads them and writes them" {

@@ -22,6 +22,7 @@ export const FUNCTION_VIEWS = [
 
 /** The elements of the actions. page: see views.js. */
 export function functionActions(page, name) {
+    if (page.isFrozen) return [];
     const pattern = patternOfName(name);
     const refine = ([filter, title, hint]) =>
         element(

@@ -12,7 +12,7 @@ import { makeMenu } from './menu.js';
 import { PPROF_VIEWS } from './views.js';
 
 /**
- * page: see views.js, and {answer(), chosen(), undo(), changed(), fail(text)}. Returns {node, update(place),
+ * page: see views.js, and {answer(), here(): the relative URL of what is shown, chosen(), undo(), changed(), fail(text)}. Returns {node, update(place),
  * refresh(), close(), search}.
  */
 export function makeBar(page, { theme, help }) {
@@ -35,9 +35,9 @@ export function makeBar(page, { theme, help }) {
         'header',
         { class: 'bar-pprof' },
         element('span', { class: 'brand' }, 'profgrab'),
-        menus.map((menu) => menu.node),
+        menus.filter((menu) => !page.isFrozen || menu === sample).map((menu) => menu.node),
         search.node,
-        element('span', { class: 'tools' }, undo, theme, help),
+        element('span', { class: 'tools' }, page.isFrozen ? null : undo, theme, help),
     );
 
     search.field.addEventListener('keydown', (event) => {
@@ -83,10 +83,12 @@ export function makeBar(page, { theme, help }) {
     }
 
     function downloadEntries() {
-        const { query } = page.address();
+        const { view: name, query } = page.address();
+        const pairs = new URLSearchParams(query);
+        pairs.set('place', page.here());
         return [
             element('a', { href: 'download', download: 'profile.pb.gz' }, 'profile.pb.gz'),
-            element('a', { href: query ? `freeze?${query}` : 'freeze', download: 'profile.html' }, 'This profile as one offline file'),
+            element('a', { href: `freeze/${name}?${pairs}`, download: 'profile.html' }, 'This view as one offline file'),
         ];
     }
 

@@ -59,7 +59,7 @@ function makeTreeView(answer, page, go, isOfFunction) {
         before: minimap.node,
         search: page.searchField,
         actionsOf: (name) => page.actionsOf(name),
-        zoomUnfolds: true,
+        zoomUnfolds: !page.isFrozen,
         isOfFunction,
         instead: element('p', { class: 'quiet' }, page.link({ view: 'top' }, {}, 'Top'), ' has the figures of all functions: they include folded calls'),
     });
@@ -92,7 +92,7 @@ export function makeFlameView(answer, page) {
         const place = { ...page.place(), ...changes };
         if (changes.fn && underOf(page.address()).length) return page.visit({ under: '' }, place);
         const under = 'z' in changes ? underForNode(profile, Math.max(0, placeNumber(changes.z, profile.tree.n)), underOf(page.address())) : null;
-        if (under === null) return page.go(changes, step);
+        if (under === null || page.isFrozen) return page.go(changes, step);
         // Shows the zoom with the drawn calls until the server answers.
         show(whole, place);
         const depth = under ? under.split('.').length : 0;
@@ -100,7 +100,7 @@ export function makeFlameView(answer, page) {
     }
 
     function update(place) {
-        const isFolded = place.fn && profile.numbers && whole.indexOf(place.fn) !== '';
+        const isFolded = !page.isFrozen && place.fn && profile.numbers && whole.indexOf(place.fn) !== '';
         if (isFolded && ofFunction.name !== place.fn) askForFunction(place.fn);
         show(isFolded && ofFunction.view ? ofFunction.view : whole, place);
     }

@@ -35,7 +35,7 @@ function filtersOf(page) {
             {},
             element(
                 'button',
-                { type: 'button', title: 'remove this filter', on: { click: () => page.visit({ [name]: '' }) } },
+                { type: 'button', disabled: page.isFrozen, title: 'remove this filter', on: { click: () => page.visit({ [name]: '' }) } },
                 `${title}: `,
                 untrusted(parameterOf(page.address(), name)),
                 element('span', { 'aria-hidden': 'true' }, ' ×'),

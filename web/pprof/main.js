@@ -18,6 +18,11 @@ const NOWHERE = { z: '', up: '', s: '', fn: '' };
 /** The fragment of a place, or ''. */
 const fragmentOf = (place) => linkTo(place).replace(/^#$/, '');
 
+const data = document.getElementById('view');
+const first = JSON.parse(data.textContent);
+data.remove();
+/** The address of a frozen view, which has no server and stays the only one; else null. */
+const frozen = first.frozen === undefined ? null : new URL(first.frozen, 'https://frozen.invalid/ui/');
 const answers = makeAnswers();
 /** pasted: the file whose source the reader has pasted last. */
 const shown = { address: null, place: null, answer: null, view: null, pasted: '' };
@@ -25,11 +30,13 @@ const shown = { address: null, place: null, answer: null, view: null, pasted: ''
 const before = [];
 const theme = makeTheme(repaint);
 const page = {
+    isFrozen: frozen !== null,
     address: () => shown.address,
     place: () => shown.place,
     answer: () => shown.answer,
     chosen: () => (shown.view.chosen ? shown.view.chosen() : ''),
     sampleType: () => parameterOf(shown.address, 'si'),
+    here: () => urlOf(shown.address) + fragmentOf(shown.place),
     visit: (changes, place) => visit(changedAddress(shown.address, changes), place),
     link: (changes, options, ...inside) => linkToAddress(changedAddress(shown.address, changes), options, ...inside),
     linkTo: linkToAddress,
@@ -86,10 +93,14 @@ function update() {
 /** The URL of an answer. The flame graph's answer has all sample types. */
 const urlOfAnswer = (address) => urlOf(address.view === 'flamegraph' ? changedAddress(address, { si: '' }) : address);
 
+/** Whether the flame graph that is shown has the address, with another sample type perhaps. */
+const isInGraph = (address) => address.view === 'flamegraph' && urlOfAnswer(address) === urlOfAnswer(shown.address);
+
 /** Goes to an address. Without a place, the search stays, and with another sample type alone the whole place does. */
 function visit(address, place) {
-    const staysInGraph = address.view === 'flamegraph' && urlOfAnswer(address) === urlOfAnswer(shown.address);
+    const staysInGraph = isInGraph(address);
     const kept = staysInGraph ? shown.place : { ...NOWHERE, s: shown.place.s, up: shown.place.up };
+    if (frozen) return staysInGraph ? show(address, { ...kept, ...place }, shown.answer) : heading.fail('This file has one view only.');
     return open(address, { ...kept, ...place }, true);
 }
 
@@ -99,6 +110,7 @@ function linkToAddress(address, { place = {}, current = false, title } = {}, ...
         event.preventDefault();
         visit(address, place);
     };
+    if (frozen && !isInGraph(address)) return element('span', {}, inside);
     const href = urlOf(address) + fragmentOf({ ...NOWHERE, ...place });
     return element('a', { href, title, 'aria-current': current ? 'page' : null, on: { click } }, inside);
 }
@@ -215,21 +227,19 @@ async function paste(path, text) {
 }
 
 addEventListener('popstate', () => {
+    if (frozen) return;
     const address = readAddress();
     // With the same address, only the fragment has changed: see onPlace.
     if (urlOf(address) !== urlOf(shown.address)) open(address, readPlace(), false);
 });
 onPlace((place) => {
-    if (urlOf(readAddress()) !== urlOf(shown.address)) return;
+    if (!frozen && urlOf(readAddress()) !== urlOf(shown.address)) return;
     shown.place = place;
     update();
 });
 
 theme.apply();
 document.body.prepend(bar.node, busy, main, paper);
-const data = document.getElementById('view');
-const first = JSON.parse(data.textContent);
-data.remove();
-const start = readAddress();
+const start = readAddress(frozen || location);
 answers.remember(urlOfAnswer(start), first);
-show(start, readPlace(), first);
+show(start, readPlace(frozen && !location.hash ? frozen : location), first);

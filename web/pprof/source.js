@@ -86,7 +86,7 @@ function fileSection(file, page, isOpen) {
         'details',
         { class: 'source-file', open: isOpen },
         element('summary', {}, untrusted(file.path, 'b')),
-        pasteBox(file.path, isMissing, page),
+        page.isFrozen ? null : pasteBox(file.path, isMissing, page),
         file.functions.map((fn, i) => functionSection(fn, page, isOpen && i === 0)),
     );
 }

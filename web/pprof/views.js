@@ -7,7 +7,7 @@
 //           function or ''; sandwich(), which shows its callers and callees; focus(), which focuses the drawing; paper(),
 //           a table for printing. answer: the server's JSON
 //
-// page has these functions:
+// page.isFrozen: the page is a file without a server, which has this view only. page has these functions:
 //
 //   address(), place()            the view's address (address.js) and fragment (location.js)
 //   visit(changes, place)         goes to an address with other parameters; place: the fragment there (location.js)
