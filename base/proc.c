@@ -58,12 +58,14 @@ static int prepare_spawn(posix_spawn_file_actions_t *actions, posix_spawnattr_t 
     return rc;
 }
 
-/* Returns whether one of the variables replaces `entry` of an environment. */
+/* Returns whether one of the variables replaces or removes `entry` of an environment. */
 static bool is_replaced(const char *entry, const char *const variables[])
 {
-    for (size_t i = 0; variables[i]; i++)
-        if (strncmp(entry, variables[i], strcspn(variables[i], "=") + 1) == 0)
+    for (size_t i = 0; variables[i]; i++) {
+        size_t n = strcspn(variables[i], "=");
+        if (strncmp(entry, variables[i], n) == 0 && entry[n] == '=')
             return true;
+    }
     return false;
 }
 
@@ -77,7 +79,8 @@ static char **environment_with(const char *const variables[])
         n_variables++;
     char **all = calloc(n_environ + n_variables + 1, sizeof *all);
     for (size_t i = 0; all && i < n_variables; i++)
-        all[n++] = (char *)(uintptr_t)variables[i];
+        if (strchr(variables[i], '='))
+            all[n++] = (char *)(uintptr_t)variables[i];
     for (size_t i = 0; all && i < n_environ; i++)
         if (!is_replaced(environ[i], variables))
             all[n++] = environ[i];
@@ -261,9 +264,17 @@ static bool ended_by_ctrl_c(int code, int cancel_fd)
 static int start_with_limits(const char *const argv[], const struct proc_limits *limits, const int fds[3],
                              pid_t *ret, struct err *err)
 {
-    const struct proc_bounds bounds = {.memory = limits->memory, .cpu_ms = limits->cpu_ms};
-    return bounds.memory || bounds.cpu_ms ? proc_start_bounded(argv, &bounds, fds, ret, err)
-                                          : proc_start(argv, fds, ret, err);
+    static const char *const none[] = {NULL};
+    struct proc_bounds bounds = {.memory = limits->memory, .cpu_ms = limits->cpu_ms};
+    const struct proc_setting setting = {.variables = limits->variables};
+    if (!bounds.memory && !bounds.cpu_ms)
+        return proc_start_with_setting(argv, &setting, fds, ret, err);
+    bounds.environment = environment_with(limits->variables ? limits->variables : none);
+    if (!bounds.environment)
+        return err_nomem(err);
+    int rc = proc_start_bounded(argv, &bounds, fds, ret, err);
+    free(bounds.environment);
+    return rc;
 }
 
 int proc_run_with_input(const char *const argv[], int input, const struct proc_limits *limits,

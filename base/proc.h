@@ -26,6 +26,8 @@ struct proc_limits {
      * must be a path: PATH is not searched. */
     uint64_t memory; /* bytes of private memory */
     int64_t cpu_ms;  /* CPU time; SIGXCPU ends a child that uses more */
+    /* Variables of the child's environment, as in proc_setting. NULL: none. */
+    const char *const *variables;
 };
 
 struct proc_result {
@@ -56,7 +58,7 @@ int proc_start(const char *const argv[], const int fds[3], pid_t *ret, struct er
 /* Settings of a child that differ from the default. */
 struct proc_setting {
     /* Strings `NAME=value`, then NULL: each replaces the variable of that name in the child's environment.
-     * Other processes can read them, so never pass a secret. NULL: none. */
+     * `NAME` alone removes it. Other processes can read them, so never pass a secret. NULL: none. */
     const char *const *variables;
     /* The process group of another child, so that proc_end of that child also ends this child; 0: a new
      * group. */

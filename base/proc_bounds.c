@@ -187,7 +187,7 @@ static void exec_program(const char *const argv[], const struct proc_bounds *bou
         return;
     proc_close_all_but(&failure_fd, 1);
     reset_signals();
-    execve(argv[0], (char *const *)(uintptr_t)argv, environ);
+    execve(argv[0], (char *const *)(uintptr_t)argv, bounds->environment ? bounds->environment : environ);
 }
 
 int proc_start_bounded(const char *const argv[], const struct proc_bounds *bounds, const int fds[3],

@@ -30,6 +30,7 @@ struct proc_bounds {
     /* The largest limits that the process may give to programs that it starts, if they are higher. */
     uint64_t most_memory;
     int64_t most_cpu_ms;
+    char **environment; /* of a program that is started; NULL: that of this process */
 };
 
 /* Sets the limits, forbids core dumps and new privileges, and makes the kernel kill this process when its

@@ -777,6 +777,13 @@ static void a_program_runs_within_its_limits(void **state)
     assert_ok(run_bounded("while :; do :; done", &limits, &r, &err), &err);
     assert_int_equal(r.exit_code, 128 + SIGXCPU);
     proc_result_release(&r);
+    setenv("PG_REMOVED", "x", 1);
+    limits.variables = (const char *const[]){"PG_REMOVED", "PG_NEW=a b", NULL};
+    assert_ok(run_bounded("echo ${PG_REMOVED-none} $PG_NEW; test -n \"$PATH\"", &limits, &r, &err), &err);
+    assert_string_equal(buf_str(&r.out), "none a b\n");
+    assert_int_equal(r.exit_code, 0);
+    proc_result_release(&r);
+    unsetenv("PG_REMOVED");
 #ifdef __linux__
     assert_ok(run_bounded("ulimit -d; grep NoNewPrivs /proc/self/status; ls /proc/self/fd | wc -l", &limits,
                           &r, &err),
