@@ -139,7 +139,7 @@ static const struct pprof_flag flags[] = {
     {"base", TEXT, SOURCE, IN_VALUES(base), "", "the profile to subtract", NULL},
     {"symbolize", TEXT, SOURCE, IN_OPTIONS(symbolize), "",
      "the sources of names: none, local, fastlocal, remote, force, demangle=full, none or templates",
-     "through addr2line, nm and c++filt; see Names"},
+     "through llvm-symbolizer or addr2line, nm and c++filt; see Names"},
     {"identity", TEXTS, SOURCE, IN_OPTIONS(identities), "",
      "an age identity or SSH private key that decrypts the bundle", note_identity},
     {"passphrase-file", TEXT, SOURCE, IN_OPTIONS(passphrase_file), "",
@@ -152,7 +152,7 @@ static const struct pprof_flag flags[] = {
      "`-http` alone chooses a free port; see The web page"},
     {"no_browser", BOOL, MISC, IN_VALUES(no_browser), "", "with -http: do not open a web browser", NULL},
     {"tools", TEXT, MISC, IN_OPTIONS(tools), "$PPROF_TOOLS", "directories of addr2line and similar programs",
-     "for addr2line, nm, objdump and c++filt"},
+     "for llvm-symbolizer, addr2line, nm, objdump and c++filt"},
     {"all_frames", BOOL, MISC, IN_OPTIONS(all_frames), "", "ignore drop_frames of the profile", NULL},
 
     {"inuse_space", BOOL, LEGACY, IN_VALUES(inuse_space), "", "-sample_index=inuse_space", NULL},

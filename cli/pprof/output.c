@@ -1,7 +1,7 @@
 /*
  * Writes reports to standard output, a file or a viewer. A confined child makes the text of the report. For a
  * picture, the child writes the graph to a nameless file, and graphviz reads that file. For machine code, the
- * child runs nm, objdump and addr2line.
+ * child runs nm, objdump, and llvm-symbolizer or addr2line.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -121,6 +121,7 @@ void disassembly_release(struct disassembly *d)
 {
     buf_release(&d->text);
     free(d->code.items);
+    call_stacks_release(&d->stacks);
     *d = (struct disassembly){.text = BUF_INIT(0)};
 }
 
@@ -214,7 +215,8 @@ static int read_stacks(const struct binary *b, const uint64_t *addresses, size_t
             rc = -1;
         if (more <= 0 || address != addresses[s->n_addresses])
             break;
-        correct_name(b, address, &frames);
+        if (!s->by_llvm)
+            correct_name(b, address, &frames);
         rc = add_frames(s, &used, &cap, &frames, err);
         s->first[++s->n_addresses] = used;
     }
@@ -242,13 +244,14 @@ static int ask_addr2line(const struct binary *b, const uint64_t *addresses, size
     struct buf input = BUF_INIT(MACHINE_OUTPUT_MAX);
     struct err why = ERR_INIT;
     for (size_t i = 0; i < n; i++)
-        buf_addf(&input, "%" PRIx64 "\n", addresses[i]);
+        buf_addf(&input, "0x%" PRIx64 "\n", addresses[i]);
     int rc = buf_check(&input, "the list of addresses", err);
-    const struct symbolize_call call = {
-        .program = SYMBOLIZE_ADDR2LINE, .file = b->path, .input = {buf_str(&input), input.len}};
-    if (rc == 0 && binaries_run(b->all, &call, &s->text, &why) == 0)
+    const struct report_machine *machine = b->all->report->callbacks->machine;
+    struct symbolize_call call = {.file = b->path, .input = {buf_str(&input), input.len}};
+    if (rc == 0 && symbolize_ask_calls(machine->run, machine->ctx, &call, &s->text, &why) == 0) {
+        s->by_llvm = call.program == SYMBOLIZE_LLVM;
         rc = read_stacks(b, addresses, n, s, err);
-    else if (rc == 0 && machine_must_stop(&why)) {
+    } else if (rc == 0 && machine_must_stop(&why)) {
         *err = why;
         rc = -1;
     } else if (rc == 0 && why.kind == ERR_NOT_FOUND)
@@ -270,4 +273,50 @@ int binary_frames(struct binary *b, const uint64_t *addresses, size_t n, struct 
     }
     *ret = s;
     return 0;
+}
+
+/* ---- lines of instructions ----------------------------------------------------------------------------- */
+
+/* binary_add_lines no longer asks after so many functions in a row for which it found no line. */
+#define LINELESS_MAX 3
+
+static bool have_lines(const struct instructions *code)
+{
+    for (size_t i = 0; i < code->n; i++)
+        if (code->items[i].line != 0)
+            return true;
+    return false;
+}
+
+/* Sets an instruction's place to that of its innermost call. objdump demangles names, addr2line does not.
+ * Returns whether the call has a line. */
+static bool set_place(struct instruction *code, const struct frame *innermost)
+{
+    struct str mangled;
+    if (innermost->line <= 0)
+        return false;
+    code->file = innermost->file;
+    code->line = innermost->line;
+    if (innermost->function.n && !(code->function.n && demangle_wanted(innermost->function, &mangled)))
+        code->function = innermost->function;
+    return true;
+}
+
+int binary_add_lines(struct binary *b, struct disassembly *d, struct err *err)
+{
+    struct instructions *code = &d->code;
+    bool found = false;
+    if (code->n == 0 || have_lines(code) || b->n_lineless >= LINELESS_MAX)
+        return 0;
+    uint64_t *addresses = calloc(code->n, sizeof *addresses);
+    for (size_t i = 0; addresses && i < code->n; i++)
+        addresses[i] = code->items[i].address;
+    int rc = addresses ? binary_frames(b, addresses, code->n, &d->stacks, err) : err_nomem(err);
+    for (size_t i = 0; rc == 0 && i < d->stacks.n_addresses; i++)
+        if (d->stacks.first[i + 1] > d->stacks.first[i] &&
+            set_place(&code->items[i], &d->stacks.items[d->stacks.first[i]]))
+            found = true;
+    b->n_lineless = found ? 0 : b->n_lineless + 1;
+    free(addresses);
+    return rc;
 }

@@ -23,7 +23,8 @@ struct binary {
     enum { BASE_UNKNOWN, BASE_KNOWN, BASE_WRONG } base_state;
     uint64_t base; /* addresses of the profile are that much larger than those of the file */
 
-    bool asked_nm; /* binary_frames has run nm */
+    unsigned n_lineless; /* functions in a row for which binary_add_lines found no line */
+    bool asked_nm;       /* binary_frames has run nm */
     struct nm nm;
     struct buf nm_text;
 };
@@ -50,28 +51,34 @@ int binaries_run(const struct binaries *all, const struct symbolize_call *call, 
 /* Returns whether a program's error must end the report: the user cancelled, or memory is exhausted. */
 bool machine_must_stop(const struct err *err);
 
-/* The instructions of a range. */
-struct disassembly {
-    struct buf text; /* objdump's output */
-    struct instructions code;
-};
-void disassembly_release(struct disassembly *d);
-/* Disassembles the file's addresses from `start` up to, but not including, `stop`. */
-int binary_disassemble(const struct binary *b, uint64_t start, uint64_t stop, struct disassembly *ret,
-                       struct err *err);
-
 /* The calls at each of some addresses: those of addresses[i] are items[first[i]] up to, but not including,
  * items[first[i + 1]], the innermost first. */
 struct call_stacks {
     struct frame *items; /* the texts point into `text` and into the binary's nm_text */
     size_t *first;
     size_t n_addresses;
+    bool by_llvm; /* llvm-symbolizer found them */
     struct buf text;
 };
 void call_stacks_release(struct call_stacks *s);
-/* Asks addr2line for the calls at the file's addresses. Without addr2line, nm gives the functions. If both
- * fail, *ret has no addresses. */
+/* Asks llvm-symbolizer or addr2line for the calls at the file's addresses. Without both, nm gives the
+ * functions. If all fail, *ret has no addresses. */
 int binary_frames(struct binary *b, const uint64_t *addresses, size_t n, struct call_stacks *ret,
                   struct err *err);
+
+/* The instructions of a range. */
+struct disassembly {
+    struct buf text; /* objdump's output */
+    struct instructions code;
+    struct call_stacks stacks; /* of binary_add_lines */
+};
+void disassembly_release(struct disassembly *d);
+/* Disassembles the file's addresses from `start` up to, but not including, `stop`. */
+int binary_disassemble(const struct binary *b, uint64_t start, uint64_t stop, struct disassembly *ret,
+                       struct err *err);
+/* If objdump gives no line for any of the instructions, asks llvm-symbolizer or addr2line as binary_frames
+ * does. An instruction gets the place of its innermost call. Without lines, the instructions do not change.
+ */
+int binary_add_lines(struct binary *b, struct disassembly *d, struct err *err);
 
 #endif

@@ -2,8 +2,9 @@
  * The instructions near addresses that match, and the source lines that they belong to.
  *
  * Matching addresses that are close to each other form a range, which also has the code around them. objdump
- * disassembles each range, and addr2line finds the calls at each instruction. An address whose binary cannot
- * be read or disassembled is shown without an instruction, at the place that the profile names.
+ * disassembles each range, and llvm-symbolizer or addr2line finds the calls at each instruction. An address
+ * whose binary cannot be read or disassembled is shown without an instruction, at the place that the profile
+ * names.
  *
  * Source: google/pprof internal/report/source.go (splitIntoRanges, expandAddresses, handleUnprocessed,
  * addStack).
@@ -303,7 +304,7 @@ static int add_calls(struct code_map *m, struct code *code, const struct instruc
     return 0;
 }
 
-/* Adds an instruction of a binary whose lines addr2line cannot read: that of binutils 2.40 reads none of
+/* Adds an instruction of a binary whose lines are not found: addr2line of binutils 2.40 reads none of
  * Go 1.25. Only an instruction with samples has a line then, that of the profile. */
 static int add_instruction_by_profile(struct code_map *m, struct code *code)
 {
@@ -389,7 +390,8 @@ static int add_instructions(struct builder *b, const struct range *r, const stru
         has_lines = rc == 0 && (have_lines(&stacks) || !range_has_lines(b, r));
     }
     if (rc == 0 && !has_lines)
-        add_note(m, "addr2line finds no lines in a binary, so only instructions with samples are shown");
+        add_note(m, "no lines are found in a binary, so only instructions with samples are shown; "
+                    "llvm-symbolizer, if installed, finds more than addr2line");
     for (size_t i = 0; rc == 0 && i < n; i++) {
         const struct instruction *from = &all->items[indices[i]];
         struct code code = {.address = from->address + r->binary->base,

@@ -316,6 +316,10 @@ static int write_function(struct disasm *d, const struct shown *s)
     uint64_t stop = s->symbol->end == UINT64_MAX ? UINT64_MAX : s->symbol->end + 1;
     if (binary_disassemble(s->symbol->binary, s->symbol->start, stop, &code, d->report->err) < 0)
         return -1;
+    if (binary_add_lines(s->symbol->binary, &code, d->report->err) < 0) {
+        disassembly_release(&code);
+        return -1;
+    }
     write_names(d, s->symbol);
     report_format_value(d->report, flat_text, s->flat);
     report_format_value(d->report, cum_text, s->cum);

@@ -2,7 +2,7 @@
  * Reports with machine code: disasm, weblist, and the data of weblist as JSON.
  *
  *   output of objdump and nm    objdump.c, parsed as google/pprof does
- *   binaries of the profile     binary.c runs nm, objdump and addr2line on them
+ *   binaries of the profile     binary.c runs nm, objdump, and llvm-symbolizer or addr2line on them
  *   disasm                      symbols.c finds the functions, disasm.c writes them
  *   weblist                     addresses.c finds the places with samples, code.c their instructions and the
  *                               source line of each, listing.c the functions and lines to show

@@ -1,4 +1,4 @@
-/* Finds and runs addr2line, nm, c++filt and objdump of the binutils. */
+/* Finds and runs llvm-symbolizer, and addr2line, nm, c++filt and objdump of the binutils. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -30,7 +30,12 @@
 
 static const char *const program_names[] = {
     [SYMBOLIZE_ADDR2LINE] = "addr2line", [SYMBOLIZE_NM] = "nm",     [SYMBOLIZE_CXXFILT] = "c++filt",
-    [SYMBOLIZE_CXXFILT_P] = "c++filt",   [SYMBOLIZE_NM_ALL] = "nm", [SYMBOLIZE_OBJDUMP] = "objdump"};
+    [SYMBOLIZE_CXXFILT_P] = "c++filt",   [SYMBOLIZE_NM_ALL] = "nm", [SYMBOLIZE_OBJDUMP] = "objdump",
+    [SYMBOLIZE_LLVM] = "llvm-symbolizer"};
+
+/* llvm-symbolizer asks the servers of this variable for debug information. If the variable is empty, that of
+ * LLVM 14 asks the host `buildid`, so it is removed. */
+static const char *const variables[] = {"DEBUGINFOD_URLS", NULL};
 
 /* ---- finding programs ---------------------------------------------------------------------------------- */
 
@@ -59,15 +64,17 @@ static char *find_in_tools(const char *tools, const char *name, bool only_own)
     return found;
 }
 
-/* Returns a new string, or NULL. As in upstream, -tools replaces PATH for addr2line and objdump, and precedes
- * it for the other programs. */
+/* Returns a new string, or NULL. As in upstream, -tools replaces PATH, except for nm and c++filt, for which
+ * it precedes PATH. */
 static char *find_program(const struct programs *p, enum symbolize_program program)
 {
     const char *name = program_names[program], *tools = p->directories ? p->directories : "";
     char *found = find_in_tools(tools, name, true);
     if (!found)
         found = find_in_tools(tools, name, false);
-    if (!found && (!*tools || (program != SYMBOLIZE_ADDR2LINE && program != SYMBOLIZE_OBJDUMP)))
+    bool only_tools =
+        program == SYMBOLIZE_ADDR2LINE || program == SYMBOLIZE_OBJDUMP || program == SYMBOLIZE_LLVM;
+    if (!found && (!*tools || !only_tools))
         found = proc_find_program(name);
     return found;
 }
@@ -129,7 +136,8 @@ static struct proc_limits limits_for(struct programs *p, const char *file, struc
         .cancel_fd = p->cancel_fd,
         .max_output = (size_t)min_u64(max_output, PROGRAM_OUTPUT + bytes * PROGRAM_OUTPUT_PER_BYTE),
         .memory = memory_for(bytes),
-        .cpu_ms = (int64_t)ms - p->spent_ms};
+        .cpu_ms = (int64_t)ms - p->spent_ms,
+        .variables = variables};
 }
 
 struct command {
@@ -169,11 +177,11 @@ static int run_limited(struct programs *p, const struct command *c, struct proc_
     return err_set(err, ERR_LIMIT, "%s was ended by signal %d", file_base(argv[0]), r.exit_code - 128);
 }
 
-/* A file name that does not look like an option. Returns a new string, or NULL. */
+/* A file name that looks neither like an option nor like a file of options. Returns a new string, or NULL. */
 static char *path_operand(const char *file)
 {
     char *path = NULL;
-    return file && asprintf(&path, "%s%s", *file == '-' ? "./" : "", file) >= 0 ? path : NULL;
+    return file && asprintf(&path, "%s%s", *file == '-' || *file == '@' ? "./" : "", file) >= 0 ? path : NULL;
 }
 
 /* A command as argv. `start` and `stop` are options of objdump. */
@@ -193,7 +201,9 @@ static void make_command(const struct symbolize_call *call, const char *path, co
         [SYMBOLIZE_CXXFILT_P] = {path, "-p"},
         [SYMBOLIZE_NM_ALL] = {path, "-n", operand},
         [SYMBOLIZE_OBJDUMP] = {path, "--disassemble", "--demangle", "--no-show-raw-insn", "--line-numbers",
-                               ret->start, ret->stop, syntax, call->intel_syntax ? "intel" : NULL, operand}};
+                               ret->start, ret->stop, syntax, call->intel_syntax ? "intel" : NULL, operand},
+        [SYMBOLIZE_LLVM] = {path, "--output-style=GNU", "--print-address", "--inlining",
+                            "--functions=linkage", "-demangle=false", "-e", operand}};
     snprintf(ret->start, sizeof ret->start, "--start-address=0x%" PRIx64, call->start);
     snprintf(ret->stop, sizeof ret->stop, "--stop-address=0x%" PRIx64, call->stop);
     memcpy(ret->argv, commands[call->program], sizeof ret->argv);
@@ -210,12 +220,13 @@ static int set_exit_error(const char *const *argv, int code, struct err *err)
     return -1;
 }
 
-/* Gives *ret the output. A failed nm has none. */
+/* Gives *ret the output. A failed nm has none; a failed objdump or llvm-symbolizer is an error. */
 static int take_output(const struct symbolize_call *call, const char *const *argv, struct proc_result *result,
                        struct buf *ret, struct err *err)
 {
     bool is_nm = call->program == SYMBOLIZE_NM || call->program == SYMBOLIZE_NM_ALL;
-    if (result->exit_code != 0 && call->program == SYMBOLIZE_OBJDUMP)
+    bool must_succeed = call->program == SYMBOLIZE_OBJDUMP || call->program == SYMBOLIZE_LLVM;
+    if (result->exit_code != 0 && must_succeed)
         return set_exit_error(argv, result->exit_code, err);
     if (result->exit_code != 0 && is_nm)
         return 0;

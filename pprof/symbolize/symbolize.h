@@ -12,12 +12,13 @@
 
 /* The external programs. Each reads lines and writes lines. */
 enum symbolize_program {
-    SYMBOLIZE_ADDR2LINE, /* `addr2line -aif -e FILE`: reads addresses, writes places */
+    SYMBOLIZE_ADDR2LINE, /* `addr2line -aif -e FILE`: reads addresses (0x401136), writes places */
     SYMBOLIZE_NM,        /* `nm --numeric-sort --print-size --format=posix FILE`: writes a table of symbols */
     SYMBOLIZE_CXXFILT,   /* `c++filt`: reads and writes names */
     SYMBOLIZE_CXXFILT_P, /* `c++filt -p`: the same, without parameters */
     SYMBOLIZE_NM_ALL,    /* `nm -n FILE`: writes a table of all symbols, also those without a size */
     SYMBOLIZE_OBJDUMP,   /* `objdump --disassemble ... FILE`: writes the instructions of a range */
+    SYMBOLIZE_LLVM,      /* llvm-symbolizer: input and output as those of addr2line */
 };
 
 /* A program to run. */
@@ -32,8 +33,8 @@ struct symbolize_call {
 
 /*
  * Runs the program, and writes its output to *ret, an empty buffer. Returns 0 for any exit code of addr2line
- * and c++filt; a failed nm gives no output, and a failed objdump is ERR_FAILED. ERR_NOT_FOUND: the program is
- * missing. ERR_CANCELLED: the user cancelled. Other errors: no usable output.
+ * and c++filt; a failed nm gives no output, and a failed objdump or llvm-symbolizer is ERR_FAILED.
+ * ERR_NOT_FOUND: the program is missing. ERR_CANCELLED: the user cancelled. Other errors: no usable output.
  */
 typedef int symbolize_run_fn(void *ctx, const struct symbolize_call *call, struct buf *ret, struct err *err);
 /* Asks the server that sent a profile for names. `url` is the profile's URL, `addresses` is `0x…+0x…`. */
@@ -98,7 +99,8 @@ struct programs {
     uint64_t largest_bytes; /* bytes of the largest binary so far, its input included */
 };
 
-/* Runs a program; a symbolize_run_fn. ctx is a struct programs. */
+/* Runs a program; a symbolize_run_fn. ctx is a struct programs. No program asks a debuginfod server: the
+ * request would tell the server which binaries the user has. */
 int programs_run(void *ctx, const struct symbolize_call *call, struct buf *ret, struct err *err);
 
 /* Lets the programs that a confined child starts on the binaries of the profile have more memory and time

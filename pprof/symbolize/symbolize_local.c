@@ -1,8 +1,7 @@
 /*
  * Names from local binaries: the search for binaries, and the output of addr2line and nm.
  *
- * One call asks for all addresses of a binary. Upstream asks for one address at a time, and prefers
- * llvm-symbolizer.
+ * One call asks for all addresses of a binary. Upstream asks for one address at a time.
  *
  * Source: google/pprof internal/symbolizer/symbolizer.go (doLocalSymbolize), internal/binutils,
  * internal/driver/fetch.go (locateBinaries).
@@ -251,7 +250,8 @@ static void correct_name(struct frames *frames, const struct nm *nm, uint64_t ad
         frames->items[frames->n - 1].function = s->name;
 }
 
-/* Sets the places of a mapping's locations. `answer` is addr2line's output on them, in their order. */
+/* Sets the places of a mapping's locations. `answer` is addr2line's output on them, in their order. `nm`
+ * corrects its names; NULL: nothing does. */
 static int set_places(struct lookup *l, uint32_t mapping, uint64_t base, struct str answer,
                       const struct nm *nm)
 {
@@ -265,7 +265,8 @@ static int set_places(struct lookup *l, uint32_t mapping, uint64_t base, struct 
         /* The output ended early, or does not match: keep the names so far. */
         if (more == 0 || (more > 0 && address != wanted))
             break;
-        correct_name(&frames, nm, p->locations[i].address);
+        if (nm)
+            correct_name(&frames, nm, p->locations[i].address);
         rc = more < 0 ? -1 : set_frames(l, i, frames.items, frames.n);
     }
     free(frames.items);
@@ -302,12 +303,13 @@ static void report_failure(const struct lookup *l, const struct profile_mapping 
     symbolize_say(l->tools, "Local symbolization failed for %s: %s", binary_name(l->profile, m, name), why);
 }
 
-/* Runs a program. Fails only if the user cancelled or memory is exhausted. After any other failure, returns 0
- * without output, and with the reason in *ret_why. */
-static int run_program(struct lookup *l, const struct symbolize_call *call, struct buf *ret,
-                       struct err *ret_why)
+/* Runs a program; for SYMBOLIZE_ADDR2LINE, as symbolize_ask_calls does. Fails only if the user cancelled or
+ * memory is exhausted. After any other failure, returns 0 without output, and with the reason in *ret_why. */
+static int run_program(struct lookup *l, struct symbolize_call *call, struct buf *ret, struct err *ret_why)
 {
-    if (l->tools->run(l->tools->ctx, call, ret, ret_why) == 0)
+    const struct symbolize_tools *t = l->tools;
+    if ((call->program == SYMBOLIZE_ADDR2LINE ? symbolize_ask_calls(t->run, t->ctx, call, ret, ret_why)
+                                              : t->run(t->ctx, call, ret, ret_why)) == 0)
         return 0;
     if (ret_why->kind == ERR_CANCELLED || ret->out_of_memory) {
         *l->err = *ret_why;
@@ -328,7 +330,7 @@ static int write_addresses(const struct lookup *l, uint32_t mapping, uint64_t ba
 {
     const struct profile *p = l->profile;
     for (size_t k = l->locations->first[mapping]; k < l->locations->first[mapping + 1]; k++)
-        buf_addf(to, "%" PRIx64 "\n", p->locations[l->locations->items[k]].address - base);
+        buf_addf(to, "0x%" PRIx64 "\n", p->locations[l->locations->items[k]].address - base);
     return buf_check(to, "the list of addresses", l->err);
 }
 
@@ -338,12 +340,13 @@ static int ask_addr2line(struct lookup *l, const struct binary *b, const struct 
     struct buf input = BUF_INIT(OUTPUT_MAX), places = BUF_INIT(OUTPUT_MAX);
     int rc = write_addresses(l, b->mapping, b->base, &input);
     ret_why->kind = ERR_NONE;
-    const struct symbolize_call call = {
+    struct symbolize_call call = {
         .program = SYMBOLIZE_ADDR2LINE, .file = b->path, .input = {buf_str(&input), input.len}};
     if (rc == 0)
         rc = run_program(l, &call, &places, ret_why);
     if (rc == 0)
-        rc = set_places(l, b->mapping, b->base, (struct str){buf_str(&places), places.len}, nm);
+        rc = set_places(l, b->mapping, b->base, (struct str){buf_str(&places), places.len},
+                        call.program == SYMBOLIZE_LLVM ? NULL : nm);
     buf_release(&input);
     buf_release(&places);
     return rc;

@@ -48,6 +48,15 @@ int symbolize_remote(const struct symbolize_inputs *s, const struct symbolize_se
 int symbolize_demangle(struct profile *p, const struct symbolize_mode *mode,
                        const struct symbolize_tools *tools, struct err *err);
 
+/*
+ * Asks for the calls at addresses. call->program becomes the program that answered: llvm-symbolizer, or
+ * addr2line if that is missing or fails. google/pprof prefers llvm-symbolizer too. It reads debug information
+ * that addr2line of binutils 2.40 does not, such as the DWARF 5 of Go 1.25, and its names need no correction
+ * by nm. Returns the same as `run`.
+ */
+int symbolize_ask_calls(symbolize_run_fn *run, void *ctx, struct symbolize_call *call, struct buf *ret,
+                        struct err *err);
+
 /* ---- output of programs and servers -------------------------------------------------------------------- */
 
 /* One call at an address. The innermost is the first. */

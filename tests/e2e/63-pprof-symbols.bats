@@ -93,12 +93,13 @@ END
 
 @test "only regular files are opened, and a file name that looks like an option is not taken for an option" {
     cp "$(type -P true)" ./--plugin=x
+    cp ./--plugin=x ./@options
     mkfifo pipe
     python3 - "$pprof_tests" "$PWD" <<'END'
 import sys
 sys.path.insert(0, sys.argv[1])
 import odd, symbols
-for file in "pipe", "--plugin=x", "/dev/zero", "/":
+for file in "pipe", "--plugin=x", "@options", "/dev/zero", "/":
     p = odd.Profile()
     m = p.mapping(file, 0x1000, 0x100000, 0x1000, flags=(0, 0, 0, 0))
     p.sample([p.location(0x3000, (), m)], [1, 1])
@@ -151,6 +152,32 @@ while time.process_time() < 1.1: pass'"
     assert_stderr_has 'Local symbolization failed for sh: addr2line takes more than 30 s of processor time'
     with_tools 'kill -KILL $$'
     assert_stderr_has 'Local symbolization failed for sh: addr2line was ended by signal 9'
+}
+
+@test "llvm-symbolizer is asked first, and addr2line if it fails; they cannot ask a debuginfod server" {
+    local answer='read -r address; printf "%s\n" "${DEBUGINFOD_URLS-none}" >urls.${0##*/}
+printf "%s\nfound_by_%s\n/src/x.c:7\n" "$address" "${0##*/}"'
+    export DEBUGINFOD_URLS=http://127.0.0.1:1/
+    with_tools "$answer"
+    assert_status 0
+    [[ $output == *found_by_addr2line* ]] || fail_run 'addr2line was not asked'
+    assert_equal "$(<urls.addr2line)" none
+    rm urls.*
+    cp tools/addr2line tools/llvm-symbolizer
+    with_tools "$answer"
+    assert_status 0
+    [[ $output == *found_by_llvm-symbolizer* ]] || fail_run 'llvm-symbolizer was not asked'
+    assert_equal "$(<urls.llvm-symbolizer)" none
+    [[ ! -e urls.addr2line ]] || fail_run 'addr2line was asked too'
+    # An old one does not know the options. A hostile binary may crash it.
+    local failure
+    for failure in 'exit 1' 'kill -SEGV $$'; do
+        printf '#!/bin/bash\n%s\n' "$failure" >tools/llvm-symbolizer
+        with_tools "$answer"
+        assert_status 0
+        [[ $output == *found_by_addr2line* ]] || fail_run "addr2line was not asked after $failure"
+        assert_equal "$stderr" ''
+    done
 }
 
 @test "the limits grow with the binary" {

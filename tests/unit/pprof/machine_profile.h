@@ -107,7 +107,7 @@ static inline int machine_profile(const char *binary, struct profile **ret, stru
 
 /* The answers of the programs, by enum symbolize_program. Empty: the program is missing. */
 struct machine_answers {
-    struct str texts[SYMBOLIZE_OBJDUMP + 1];
+    struct str texts[SYMBOLIZE_LLVM + 1];
 };
 
 static inline int machine_run(void *ctx, const struct symbolize_call *call, struct buf *ret, struct err *err)
@@ -147,6 +147,11 @@ static inline int machine_report(const char *binary, const struct report_setting
 #define MACHINE_ADDR2LINE                                                                                    \
     "0x0000000000401110\nleaf\n/src/a.c:8\n0x0000000000401111\nmix\n/src/a.c:3\nleaf\n/src/a.c:8\n"          \
     "0x0000000000401117\nleaf\n/src/a.c:9\n0x000000000040111d\n??\n??:0\n"
+/* As of a binary whose lines objdump does not read. */
+#define MACHINE_OBJDUMP_BARE                                                                                 \
+    "\na.out:     file format elf64-x86-64\n\n\nDisassembly of section .text:\n\n0000000000401110 <leaf>:\n" \
+    "leaf():\n  401110:\tpush   %rbp\n  401111:\tshl    $0x5,%eax\n"                                         \
+    "  401117:\timul   $0x9e3779b1,%eax,%eax\n  40111d:\tret\n"
 #define MACHINE_NM_SIZES "leaf t 401110 10\nmain T 401140 10\n"
 
 static inline struct machine_answers machine_good_answers(void)

@@ -189,6 +189,29 @@ static void disasm_has_the_values_of_each_instruction(void **state)
     free(text);
 }
 
+/* Without lines of objdump, those of llvm-symbolizer or addr2line are shown. */
+static void disasm_has_the_lines_that_objdump_lacks(void **state)
+{
+    (void)state;
+    static const enum symbolize_program programs[] = {SYMBOLIZE_LLVM, SYMBOLIZE_ADDR2LINE};
+    struct machine_answers answers = machine_good_answers();
+    answers.texts[SYMBOLIZE_OBJDUMP] = STR(MACHINE_OBJDUMP_BARE);
+    for (size_t i = 0; i < 2; i++) {
+        answers.texts[SYMBOLIZE_LLVM] = answers.texts[SYMBOLIZE_ADDR2LINE] = STR("");
+        answers.texts[programs[i]] = STR("0x401110\n_Z4leafv\n/src/a.c:8\n0x401111\nmix\n/src/a.c:3\nleaf\n"
+                                         "/src/a.c:8\n0x401117\nleaf\n??:0\n");
+        assert_report(
+            REPORT_DISASM, "leaf", answers,
+            "Total: 10\n"
+            "ROUTINE ======================== leaf\n"
+            "        10         10 (flat, cum)   100% of Total\n"
+            "         .          .     401110: push   %rbp                             ;leaf a.c:8\n"
+            "         7          7     401111: shl    $0x5,%eax                        ;mix a.c:3\n"
+            "         3          3     401117: imul   $0x9e3779b1,%eax,%eax            ;leaf a.c:8\n"
+            "         .          .     40111d: ret                                     ;leaf \n");
+    }
+}
+
 static void disasm_says_why_it_shows_nothing(void **state)
 {
     (void)state;
@@ -274,7 +297,7 @@ static void without_lines_of_addr2line_the_profile_has_them(void **state)
             "0x40111d\nleaf\ngo.go:?\n");
     char *text = report_text(REPORT_SOURCE, "leaf", answers);
     json_t *whole = parse_report(text), *line = line_of(whole, 0, 8);
-    assert_non_null(strstr(json_string_value(json_object_get(whole, "note")), "addr2line finds no lines"));
+    assert_non_null(strstr(json_string_value(json_object_get(whole, "note")), "no lines are found"));
     assert_member(line, "flat", "10");
     assert_int_equal(json_array_size(json_object_get(line, "code")), 2);
     json_decref(whole);
@@ -313,6 +336,7 @@ static void the_page_escapes_all_texts(void **state)
 struct damaged_report {
     enum symbolize_program program;
     const char *path;
+    bool bare; /* objdump has no lines */
 };
 
 static void report_damaged(void *ctx, const struct damaged *s)
@@ -320,6 +344,8 @@ static void report_damaged(void *ctx, const struct damaged *s)
     const struct damaged_report *d = ctx;
     struct machine_answers answers = machine_good_answers();
     static const enum report_format formats[] = {REPORT_DISASM, REPORT_SOURCE, REPORT_WEBLIST};
+    if (d->bare)
+        answers.texts[SYMBOLIZE_OBJDUMP] = STR(MACHINE_OBJDUMP_BARE);
     answers.texts[d->program] = (struct str){s->p, s->n};
     for (size_t i = 0; i < 3; i++) {
         struct report_settings settings = REPORT_SETTINGS_INIT;
@@ -343,9 +369,9 @@ static void damaged_answers_give_a_report_or_an_error(void **state)
     int fd = machine_elf(path);
     struct machine_answers good = machine_good_answers();
     static const enum symbolize_program programs[] = {SYMBOLIZE_OBJDUMP, SYMBOLIZE_NM_ALL,
-                                                      SYMBOLIZE_ADDR2LINE};
-    for (size_t i = 0; i < 3; i++) {
-        struct damaged_report d = {programs[i], path};
+                                                      SYMBOLIZE_ADDR2LINE, SYMBOLIZE_ADDR2LINE};
+    for (size_t i = 0; i < 4; i++) {
+        struct damaged_report d = {programs[i], path, .bare = i == 3};
         damage_everywhere(good.texts[programs[i]].p, good.texts[programs[i]].n, report_damaged, &d);
     }
     close(fd);
@@ -360,6 +386,7 @@ int main(void)
         cmocka_unit_test(damaged_output_is_harmless),
         cmocka_unit_test(addresses_are_written_as_in_go),
         cmocka_unit_test(disasm_has_the_values_of_each_instruction),
+        cmocka_unit_test(disasm_has_the_lines_that_objdump_lacks),
         cmocka_unit_test(disasm_says_why_it_shows_nothing),
         cmocka_unit_test(source_has_each_instruction_under_its_line),
         cmocka_unit_test(source_without_machine_code_says_why),

@@ -447,10 +447,10 @@ static void only_regular_files_are_opened(void **state)
 /* Simulated programs and a simulated server, with their inputs. */
 struct fake {
     /* By enum symbolize_program; NULL: there is no such program. */
-    const char *answers[SYMBOLIZE_CXXFILT_P + 1];
-    const char *symbols;                       /* the answer of the server; NULL: it fails */
-    char inputs[SYMBOLIZE_CXXFILT_P + 1][200]; /* the last input of each program: "FILE|INPUT" */
-    char query[200];                           /* the last query of the server: "SOURCE|ADDRESSES" */
+    const char *answers[SYMBOLIZE_LLVM + 1];
+    const char *symbols;                  /* the answer of the server; NULL: it fails */
+    char inputs[SYMBOLIZE_LLVM + 1][200]; /* the last input of each program: "FILE|INPUT" */
+    char query[200];                      /* the last query of the server: "SOURCE|ADDRESSES" */
     struct buf messages;
     enum err_kind failure; /* the error of every run; ERR_NONE: none */
     size_t answer_max;     /* the limit of the last answer in bytes */
@@ -546,7 +546,7 @@ static void each_binary_is_queried_once(void **state)
                                  "mainmain T 401100 10\nend T 401200 10\n", NULL, "f\nf\n"}};
     symbolize_with(p, NULL, NULL, &f, 0, &err);
     assert_string_equal(buf_str(&f.messages), "");
-    snprintf(expected, sizeof expected, "%s|401100\n401200\n", path);
+    snprintf(expected, sizeof expected, "%s|0x401100\n0x401200\n", path);
     assert_string_equal(f.inputs[SYMBOLIZE_ADDR2LINE], expected);
     assert_str(name_at(p, 0), "f");
     assert_int_equal(p->locations[0].n_lines, 2);
@@ -561,6 +561,35 @@ static void each_binary_is_queried_once(void **state)
     assert_int_equal(f.n_runs, 0);
     buf_release(&f.messages);
     profile_free(p);
+    unlink(path);
+}
+
+/* llvm-symbolizer answers first, and nm corrects none of its names. */
+static void llvm_symbolizer_is_preferred_to_addr2line(void **state)
+{
+    (void)state;
+    struct err err;
+    char path[40];
+    write_small_elf(path);
+    static const char *const llvm_answers[] = {"0x401100\nf\na.c:3\nmain\na.c:9\n0x401200\nend\na.c:4\n",
+                                               NULL};
+    for (size_t i = 0; i < 2; i++) {
+        struct profile *p = make_profile_with_two_addresses(path);
+        struct fake f = {.answers = {[SYMBOLIZE_LLVM] = llvm_answers[i],
+                                     [SYMBOLIZE_ADDR2LINE] = "0x401100\nother\nb.c:1\n",
+                                     [SYMBOLIZE_NM] = "longer_name T 401100 10\nend T 401200 10\n"}};
+        symbolize_with(p, NULL, NULL, &f, 0, &err);
+        const struct profile_location *l = &p->locations[0];
+        assert_string_equal(f.inputs[SYMBOLIZE_ADDR2LINE], i ? f.inputs[SYMBOLIZE_LLVM] : "");
+        assert_str(name_at(p, 0), i ? "longer_name" : "f");
+        assert_str(name_at(p, 1), i ? "" : "end");
+        assert_int_equal(l->n_lines, i ? 1 : 2);
+        assert_true(p->lines[l->line_at].line == (i ? 1 : 3));
+        if (i == 0)
+            assert_str(profile_str(p, p->functions[p->lines[l->line_at + 1].function].name), "main");
+        profile_free(p);
+        buf_release(&f.messages);
+    }
     unlink(path);
 }
 
@@ -720,7 +749,7 @@ static void the_number_of_symbolized_mappings_is_limited(void **state)
     }
     struct fake f = {.answers = {NULL, "main T 401100 10\n"}};
     symbolize_with(p, "local", NULL, &f, 0, &err);
-    assert_int_equal(f.n_runs, 2 * SYMBOLIZE_MAPPINGS);
+    assert_int_equal(f.n_runs, 3 * SYMBOLIZE_MAPPINGS);
     assert_non_null(strstr(buf_str(&f.messages),
                            "The profile has 3000 mappings: names are looked up for the first 1000"));
     assert_str(name_at(p, 1 + SYMBOLIZE_MAPPINGS - 1), "main");
@@ -797,6 +826,7 @@ int main(void)
         cmocka_unit_test(damaged_files_are_safe),
         cmocka_unit_test(only_regular_files_are_opened),
         cmocka_unit_test(each_binary_is_queried_once),
+        cmocka_unit_test(llvm_symbolizer_is_preferred_to_addr2line),
         cmocka_unit_test(without_addr2line_nm_finds_names),
         cmocka_unit_test(failures_are_reported),
         cmocka_unit_test(a_server_is_queried),
