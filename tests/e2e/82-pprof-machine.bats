@@ -45,6 +45,15 @@ with_objdump() {
     ((status == 0))
 }
 
+@test "lines and inlined calls of programs of Go, with DWARF 4 and 5, equal those of google/pprof and go tool pprof" {
+    type -P llvm-symbolizer >/dev/null || skip 'llvm-symbolizer is not installed'
+    [[ -d $(go env GOROOT)/src/cmd/vendor/github.com/google/pprof ]] || skip 'this Go brings no sources of pprof'
+    [[ $(go env GOVERSION) =~ go1\.([0-9]+) ]] && ((BASH_REMATCH[1] >= 24)) || skip 'the pprof of this Go is old'
+    run env PROFGRAB="$profgrab_program" python3 "$pprof_tests/machine.py" --go
+    echo "$output"
+    ((status == 0))
+}
+
 @test "every instruction of a function is shown, and the values add up to those of its lines and of -list" {
     make_program
     "$profgrab_program" pprof -disasm='^work_leaf$' -unit=ns program.pb >disasm

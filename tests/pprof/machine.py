@@ -4,6 +4,7 @@
     machine.py                  with its recorded output, made with simulated programs: tests/data/machine
     machine.py --renew PPROF    writes these files with a recent google/pprof: never with what is to be tested
     machine.py --live [PPROF]   with the google/pprof in Go's sources, or that one: on programs that gcc makes; also the page of -http
+    machine.py --go [PPROF]     the same, on programs that Go makes, with llvm-symbolizer; and the places of -disasm with `go tool pprof`
 
 -disasm must be equal byte for byte. The pages of -weblist are read, and must have the same functions, lines, instructions and values.
 $PROFGRAB is the program."""
@@ -107,10 +108,11 @@ def listing(functions):
 class Side:
     def __init__(self, command, directory, name, reader):
         self.command, self.directory, self.reader = command, directory, reader
+        self.tools = "tools"
         self.page = os.path.join(directory, name + ".html")
 
     def environment(self):
-        environment = dict(os.environ, PATH=os.path.join(self.directory, "tools"), HOME=self.directory, PPROF_TMPDIR=self.directory,
+        environment = dict(os.environ, PATH=os.path.join(self.directory, self.tools), HOME=self.directory, PPROF_TMPDIR=self.directory,
                            PPROF_BINARY_PATH="/nonexistent", TZ="UTC", LC_ALL="C")
         environment.pop("PPROF_TOOLS", None)
         return environment
@@ -272,10 +274,26 @@ def live_profile(path, step, share):
     return p
 
 
-def compare_live(directory, ours, theirs):
+def link_tools(directory, tools):
     os.makedirs(os.path.join(directory, "tools"))
-    for tool in TOOLS:
+    for tool in tools:
         os.symlink(shutil.which(tool), os.path.join(directory, "tools", tool))
+
+
+def compare_cases(ours, theirs, cases):
+    """Returns how many of them differ."""
+    different = 0
+    for arguments in cases:
+        expected, got = theirs.output(arguments), ours.output(arguments)
+        if expected != got:
+            different += 1
+            print("differs: %s: %s\n%s" % (" ".join(arguments), (expected[0], expected[2], got[0], got[2]),
+                                           differences(("theirs", "ours"), (expected[1], got[1]))))
+    return different
+
+
+def compare_live(directory, ours, theirs):
+    link_tools(directory, TOOLS)
     different = done = 0
     for name, path in build_programs(directory):
         for step, share in ((5, 1), (11, 0.1)):
@@ -286,15 +304,8 @@ def compare_live(directory, ours, theirs):
             cases = [["-%s=%s" % (report, expression), named] for report in ("disasm", "weblist") for expression in EXPRESSIONS]
             cases += [["-%s=work" % report, *more, named] for report in ("disasm", "weblist")
                       for more in (["-intel_syntax"], ["-mean"], ["-sample_index=0", "-focus=leaf"], ["-source_path=" + symbols.SOURCES])]
-            for arguments in cases:
-                done += 1
-                expected, got = theirs.output(arguments), ours.output(arguments)
-                if expected != got:
-                    different += 1
-                    print("differs: %s: %s\n%s" % (" ".join(arguments), (expected[0], expected[2], got[0], got[2]),
-                                                   differences(("theirs", "ours"), (expected[1], got[1]))))
             more, pages = compare_pages(directory, ours, theirs, named)
-            different, done = different + more, done + pages
+            different, done = different + compare_cases(ours, theirs, cases) + more, done + len(cases) + pages
     print("%d of %d are equal" % (done - different, done))
     return different
 
@@ -361,10 +372,101 @@ def compare_pages(directory, ours, theirs, profile):
     return different, len(PAGES)
 
 
+# ---- programs of Go -----------------------------------------------------------------------------------------------------
+
+GO_PROGRAMS = {  # name -> (flags, variables). Go 1.25 and later write DWARF 5.
+    "go": ((), {}),
+    "go-unoptimized": (("-gcflags=-N",), {}),
+    "go-not-inlined": (("-gcflags=-l",), {}),
+    "go-uncompressed": (("-ldflags=-compressdwarf=false",), {}),
+    "go-pie": (("-buildmode=pie",), {}),
+    "go-dwarf4": ((), {"GOEXPERIMENT": "nodwarf5"}),
+}
+GO_EXPRESSIONS = (r"main\.work", r"main\.", "mix|twice", r"work\.go", "push", "apply", "nothing")
+# google/pprof also takes columns and the first lines of functions from llvm-symbolizer. The other formats show them.
+GO_REPORTS = ("-top -lines", "-top", "-traces -lines", "-tree -filefunctions")
+
+
+def build_go_programs(directory):
+    version = int(re.match(r"go1\.(\d+)", symbols.run("go", "env", "GOVERSION").decode()).group(1))
+    for name, (flags, variables) in GO_PROGRAMS.items():
+        if "GOEXPERIMENT" in variables and version < 25:
+            continue
+        path = os.path.join(directory, name)
+        symbols.run("go", "build", *flags, "-o", path, "work.go", cwd=symbols.SOURCES, env=dict(os.environ, GOFLAGS="", GOTOOLCHAIN="local", **variables))
+        yield name, path
+
+
+def go_profile(path):
+    """Samples in the functions of package main."""
+    elf, p, rng = symbols.Elf(path), odd.Profile(period_type=("cpu", "nanoseconds"), period=1), random.Random(1)
+    base = 0x555555554000 if elf.type == 3 else 0
+    start, limit = base + (elf.address & ~0xfff), base + (elf.address + elf.size + 0xfff & ~0xfff)
+    m = p.mapping(path, start, limit, elf.offset & ~0xfff, elf.build_id, (0, 0, 0, 0))
+    places = []
+    for line in symbols.run("nm", "-P", path).decode().split("\n"):
+        name, kind, begin, *size = line.rsplit(" ", 3) if line else ("", "", "")
+        if name.startswith("main.") and kind in "tT" and size and size[0]:
+            begin, size = int(begin, 16), int(size[0], 16)
+            places += [p.location(base + address, (), m) for address in range(begin, begin + size, 3)]
+    for place in places:
+        p.sample([place, rng.choice(places), rng.choice(places)], [1, rng.randrange(1, 1000)])
+    return p
+
+
+def places_of(disasm):
+    """The place (file.go:12) of each address in the text of -disasm. An instruction without one has that of the instruction above. Without padding."""
+    places, place = {}, ""
+    for line in disasm.split("\n"):
+        code = re.match(r" +\S+ +\S+ +([0-9a-f]+): (.*)$", line)
+        comment = re.search(r";(?:.* )?([^ ;]+:\d+)?$", line)
+        if line.startswith("ROUTINE"):
+            place = ""
+        if comment:
+            place = comment.group(1) or ""
+        if code and not re.match(r"int\s*3", code.group(2), re.I):
+            places[int(code.group(1), 16)] = place
+    return places
+
+
+def compare_places(ours, theirs, arguments):
+    """Compares the places of -disasm with those of `go tool pprof`. Returns whether they differ."""
+    (code, expected, said), (own_code, got, own_said) = theirs.output(arguments), ours.output(arguments)
+    expected, got = places_of(expected), places_of(got)
+    # The two disassemblers may end an unusual instruction at different addresses.
+    both = sorted(expected.keys() & got.keys())
+    wrong = ["%x: %s, not %s" % (address, got[address], expected[address]) for address in both if expected[address] != got[address]]
+    if (code == 0) == (own_code == 0) and not wrong and len(both) * 10 >= len(expected) * 9:
+        return False
+    print("differs: %s: exit %d and %d, %d of %d addresses are shown: %s%s%s" %
+          (" ".join(arguments), code, own_code, len(both), len(expected), "; ".join(wrong[:10]), said, own_said))
+    return True
+
+
+def compare_go(directory, ours, theirs):
+    link_tools(directory, (*TOOLS, "llvm-symbolizer"))
+    go = Side([shutil.which("go"), "tool", "pprof"], directory, "go", read_upstream)
+    different = done = 0
+    for name, path in build_go_programs(directory):
+        bare, named = (os.path.join(directory, name + end) for end in (".pb", ".named.pb"))
+        with open(bare, "wb") as f:
+            f.write(go_profile(path).encode())
+        ours.output(["-proto", "-output=" + named, bare])
+        # The first program is compared in more ways.
+        reports, expressions = (GO_REPORTS, GO_EXPRESSIONS) if done == 0 else (GO_REPORTS[:1], GO_EXPRESSIONS[:3])
+        cases = [[*report.split(), bare] for report in reports] + [["-weblist=" + expression, named] for expression in expressions]
+        different += compare_cases(ours, theirs, cases)
+        different += sum(compare_places(ours, go, ["-disasm=" + expression, named]) for expression in expressions)
+        done += len(cases) + len(expressions)
+    print("%d of %d are equal" % (done - different, done))
+    return different
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--renew", metavar="PPROF")
     parser.add_argument("--live", action="store_true")
+    parser.add_argument("--go", action="store_true")
     parser.add_argument("pprof", nargs="?")
     o = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
@@ -373,10 +475,11 @@ def main():
         ours = Side([os.path.abspath(os.environ.get("PROFGRAB", "build/profgrab")), "pprof"], directory, "ours", read_ours)
         if o.renew:
             return compare_recorded(directory, Side([os.path.abspath(o.renew)], directory, "theirs", read_upstream), True)
-        if not o.live:
+        if not o.live and not o.go:
             return 1 if compare_recorded(directory, ours, False) else 0
         oracle = os.path.abspath(o.pprof) if o.pprof else symbols.build_oracle(temporary, make_newer)
-        return 1 if compare_live(directory, ours, Side([oracle], directory, "theirs", read_upstream)) else 0
+        compare = compare_go if o.go else compare_live
+        return 1 if compare(directory, ours, Side([oracle], directory, "theirs", read_upstream)) else 0
 
 
 if __name__ == "__main__":
