@@ -3,7 +3,8 @@
 
 import { cut, visible } from '../text.js';
 
-const MOST_ANSWERS = 6;
+/** More than the views of one profile. */
+const MOST_ANSWERS = 12;
 const LONGEST_ERROR = 500;
 
 /** The error of a request that a newer one has ended. */
