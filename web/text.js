@@ -1,7 +1,8 @@
 // Untrusted text in the page. It is inserted only as text nodes. Characters that reorder or hide text are shown as
 // escapes.
 
-const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+/** The characters that base/data/text.c replaces. */
+const HIDDEN = /[\u0000-\u001f\u007f-\u009f\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800\ufff9-\ufffb\u{13430}-\u{1345f}]/gu;
 
 /** Many combining marks on one letter cover the neighbouring lines. No language uses more than four. */
 const HEAPED = /(\p{M}{4})\p{M}+/gu;
@@ -11,7 +12,7 @@ const LONGEST_LINE = 3000;
 
 /** Escapes characters that have no width or change the text's direction, and cuts long runs of combining marks. */
 export function visible(text) {
-    const written = String(text).replace(HIDDEN, (c) => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
+    const written = String(text).replace(HIDDEN, (c) => `\\u${c.codePointAt(0).toString(16).padStart(4, '0')}`);
     return written.replace(HEAPED, '$1…');
 }
 

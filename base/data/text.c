@@ -37,16 +37,19 @@ int text_hex_digit(char c)
                                         : -1;
 }
 
-/* Characters that a terminal or a page interprets instead of showing: DEL and C1 controls, bidirectional
- * controls, zero-width and invisible characters, variation selectors, separators, tag characters, and U+FFF0
- * to U+FFFB. */
+/* Characters that a terminal or a page interprets instead of showing: DEL and C1 controls, Unicode's
+ * Default_Ignorable_Code_Point (bidirectional controls, zero-width and invisible characters, variation
+ * selectors, tag characters), separators, the blank Braille pattern, controls of annotations and of
+ * hieroglyphs. */
 static bool is_hidden(uint32_t c)
 {
     static const struct {
         uint32_t from, to;
-    } ranges[] = {{0x7f, 0x9f},     {0xad, 0xad},     {0x61c, 0x61c},    {0x115f, 0x1160}, {0x180e, 0x180e},
-                  {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f},  {0x3164, 0x3164}, {0xfe00, 0xfe0f},
-                  {0xfeff, 0xfeff}, {0xfff0, 0xfffb}, {0xe0000, 0xe0fff}};
+    } ranges[] = {{0x7f, 0x9f},       {0xad, 0xad},       {0x34f, 0x34f},     {0x61c, 0x61c},
+                  {0x115f, 0x1160},   {0x17b4, 0x17b5},   {0x180b, 0x180f},   {0x200b, 0x200f},
+                  {0x2028, 0x202e},   {0x2060, 0x206f},   {0x2800, 0x2800},   {0x3164, 0x3164},
+                  {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},   {0xffa0, 0xffa0},   {0xfff0, 0xfffb},
+                  {0x13430, 0x1345f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff}};
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
         if (c >= ranges[i].from && c <= ranges[i].to)
             return true;

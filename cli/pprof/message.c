@@ -4,6 +4,7 @@
 
 #include "cli/pprof/pprof.h"
 #include "cli/term/exit.h"
+#include "cli/term/message.h"
 #include "cli/term/standard_streams.h"
 #include "base/banned.h"
 
@@ -16,7 +17,9 @@ void pprof_print(const char *fmt, ...)
     va_end(args);
     for (const char *at = text; *at;) {
         size_t n = strcspn(at, "\n");
-        fprintf(stderr, "%s\n", text_printable(line, sizeof line, at, n));
+        text_printable(line, sizeof line, at, n);
+        message_hide_passwords(line, sizeof line);
+        fprintf(stderr, "%s\n", line);
         at += n + (at[n] == '\n');
     }
 }

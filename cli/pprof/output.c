@@ -69,6 +69,7 @@ struct destination {
     const char *suffix;  /* not NULL: create a file with this suffix instead of writing to standard output */
     int fd;              /* -1: not open yet */
     bool owned;          /* close fd at the end */
+    bool is_text;        /* a terminal can show the output */
     bool printable_only; /* fd is a terminal, which texts of the profile must not control */
     struct buf line;     /* an incomplete line for the terminal */
     size_t room;         /* the most bytes that follow; 0: no limit */
@@ -181,12 +182,17 @@ static int destination_open(struct destination *d, struct err *err)
         return destination_create(d, err);
     if (d->output)
         pprof_print("Generating report in %s", d->output);
-    if (!d->output || is_stdout(d->output)) {
+    if (d->output && !is_stdout(d->output) && !pprof_is_stream(d->output))
+        return destination_open_file(d, err);
+    if (!d->output || is_stdout(d->output))
         d->fd = STDOUT_FILENO;
-        d->printable_only = isatty(d->fd);
+    else if (destination_open_stream(d, err) < 0)
+        return -1;
+    d->printable_only = isatty(d->fd);
+    if (!d->printable_only || d->is_text)
         return 0;
-    }
-    return pprof_is_stream(d->output) ? destination_open_stream(d, err) : destination_open_file(d, err);
+    err_set(err, ERR_USAGE, "a terminal cannot show this output");
+    return err_hint(err, "-output FILE writes it into a file");
 }
 
 void pprof_make_printable(struct buf *line)
@@ -424,15 +430,18 @@ static int write_output(const struct pprof_options *o, struct profile *p, struct
 {
     const struct output_type *type = &output_types[o->format];
     const char *output = o->output && *o->output ? o->output : NULL;
-    struct task task = {
-        .type = type,
-        .source = o->n_sources ? o->sources[0] : "the report",
-        .budget = o->budget,
-        .profile = p,
-        .settings = o->report,
-        .is_decrypted = o->keys && o->keys->opener,
-        .tools = o->tools,
-        .to = {.output = output, .keep = o->keep_output, .fd = -1, .line = BUF_INIT((size_t)64 << 20)}};
+    struct task task = {.type = type,
+                        .source = o->n_sources ? o->sources[0] : "the report",
+                        .budget = o->budget,
+                        .profile = p,
+                        .settings = o->report,
+                        .is_decrypted = o->keys && o->keys->opener,
+                        .tools = o->tools,
+                        .to = {.output = output,
+                               .keep = o->keep_output,
+                               .is_text = !type->suffix,
+                               .fd = -1,
+                               .line = BUF_INIT((size_t)64 << 20)}};
     task.settings.format = type->format;
     if (!output && type->viewer)
         return write_and_view(&task, session, err);

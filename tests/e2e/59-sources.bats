@@ -596,6 +596,35 @@ sys.stdout.buffer.write(gzip.compress(b"\x0a\x04\x08\x01\x10\x02\x12\x06\x0a\x01
     assert_status 0
 }
 
+@test "a terminal gets no escape sequence of a profile and no binary output, whatever name -output gives it" {
+    printf '\n\x04\x08\x01\x10\x02\x12\x06\x0a\x01\x01\x12\x01\x05\x22\x08\x08\x01\x22\x04\x08\x01\x10\x01\x2a\x04\x08\x01\x10\x032\x002\x03cpu2\x02ns2\x0ea\x1b]0;pwn\x07b\x1b[2J' >escape.pb
+    local name
+    for name in /dev/tty /dev/fd/2 /dev/stdout; do
+        with_pty -- "$profgrab_program" pprof -top -output="$name" escape.pb
+        assert_status 0
+        [[ $output != *$'\e'* && $output != *$'\a'* ]] || fail_run
+        [[ $output == *pwn* ]] || fail_run
+        with_pty -- "$profgrab_program" pprof -proto -output="$name" escape.pb
+        assert_status 2
+        [[ $output == *'a terminal cannot show this output'* ]] || fail_run
+    done
+    with_pty -- "$profgrab_program" merge -o /proc/self/fd/2 escape.pb
+    [[ $output == *'a terminal cannot show this output'* ]] || fail_run
+}
+
+@test "no message shows the password of a URL" {
+    local command word
+    for command in 'merge -o m' goroutines view report 'bundle list' 'bundle create -o q.tar.gz' resume 'pprof -top' diff; do
+        for word in http://u:sesame@127.0.0.1:99999/a 'https://u:ses/ame@[bad/sesame' http:/u:sesame@127.0.0.1:1/ http:u:sesame@x:1; do
+            # shellcheck disable=SC2086 # words
+            run_profgrab $command "$word" "$word"
+            [[ $status != 0 && $output$stderr != *:sesame@* ]] || fail_run "$command $word"
+        done
+    done
+    run_profgrab report http://u:sesame@127.0.0.1:1/x
+    assert_stderr_has 'http://u:xxxxx@127.0.0.1:1/x'
+}
+
 @test "merge -o - writes to standard output, makes no file of that name, and refuses a terminal" {
     "$profgrab_program" merge -o - one.tar.gz >merged.pb.gz 2>messages
     assert_equal "$(cat messages)" ''

@@ -102,6 +102,7 @@ test('names are readable on every colour', () => {
 
 test('characters that are invisible or change the direction are escaped', () => {
     assert.equal(visible('a\u202eb\u0000\u2066\u200b\u2028'), 'a\\u202eb\\u0000\\u2066\\u200b\\u2028');
+    assert.equal(visible('\u034f\u2800\u{1d173}'), '\\u034f\\u2800\\u1d173');
     assert.equal(visible('é 名前'), 'é 名前');
     assert.equal(visible('a' + '\u0316\u0489'.repeat(9) + 'b'), 'a\u0316\u0489\u0316\u0489…b');
     assert.equal(cut('x'.repeat(10000), 100).length, 100);

@@ -47,6 +47,45 @@ static void secrets_are_masked(void **state)
     assert_string_equal(text, "nothing");
 }
 
+/* A secret and the forms in which Go, Python and others escape it. */
+static void escaped_secrets_are_masked_and_found(void **state)
+{
+    static const char text[] = "S3&t<x\"y/z+w=q%A b\\c'";
+    static const char *const forms[] = {
+        "S3%26t%3Cx%22y%2Fz%2Bw%3Dq%25A%20b%5Cc%27", "S3%26t%3cx%22y%2fz%2bw%3dq%25A+b%5cc%27",
+        "S3&amp;t&lt;x&#34;y/z+w=q%A b\\c&#39;",     "S3&amp;t&lt;x&quot;y/z+w=q%A b\\c&#x27;",
+        "S3\\u0026t\\u003cx\\\"y/z+w=q%A b\\\\c'",   "S3&t<x\\\"y\\/z+w=q%A b\\\\c'",
+    };
+    struct secret secret = {.len = sizeof text - 1};
+    struct http_auth auth = {.secret = &secret};
+    memcpy(secret.text, text, sizeof text);
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        char message[200];
+        bool found = false;
+        snprintf(message, sizeof message, "to /a?t=%s, and no further", forms[i]);
+        assert_true(http_auth_find(&auth, message));
+        char *path = scratch_file(*state, "page", message, strlen(message));
+        struct err err = ERR_INIT;
+        int fd = file_open(path, &err);
+        assert_int_equal(http_auth_find_in_file(&auth, fd, &found), 0);
+        assert_true(found);
+        fd_close(&fd);
+        free(path);
+        http_auth_mask(&auth, message);
+        assert_string_equal(message, "to /a?t=***, and no further");
+        /* cut at every place after four bytes of the secret */
+        for (size_t n = 12; n < strlen(forms[i]); n++) {
+            snprintf(message, sizeof message, "%.*s...", (int)n, forms[i]);
+            http_auth_mask(&auth, message);
+            assert_memory_equal(message, "***", 3);
+        }
+    }
+    char other[] = "S3&t<x is another word, 100% & more \\u00";
+    assert_false(http_auth_find(&auth, other));
+    http_auth_mask(&auth, other);
+    assert_string_equal(other, "S3&t<x is another word, 100% & more \\u00");
+}
+
 static void a_secret_in_a_text_is_found(void **state)
 {
     (void)state;
@@ -87,6 +126,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(secrets_are_masked),
+        SCRATCH(escaped_secrets_are_masked_and_found),
         cmocka_unit_test(a_secret_in_a_text_is_found),
         SCRATCH(a_secret_in_a_file_is_found),
     };

@@ -90,6 +90,40 @@ static void hidden_characters_become_question_marks(void **state)
     ASSERT_SHOWN("\xf3\xa0\x80\x81\xef\xb8\x8f", "??");
 }
 
+/* Writes the character in UTF-8, and returns its length. */
+static size_t encode(uint32_t c, char dst[static 5])
+{
+    size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    for (size_t i = n; i-- > 1; c >>= 6)
+        dst[i] = (char)(0x80 | (c & 0x3f));
+    dst[0] = (char)(n == 1 ? c : (0xf00 >> n & 0xff) | c);
+    dst[n] = '\0';
+    return n;
+}
+
+/* The ranges are those of the property in Unicode 14. */
+static void default_ignorable_characters_become_question_marks(void **state)
+{
+    static const uint32_t ranges[][2] = {
+        {0xad, 0xad},       {0x34f, 0x34f},     {0x61c, 0x61c},   {0x115f, 0x1160}, {0x17b4, 0x17b5},
+        {0x180b, 0x180f},   {0x200b, 0x200f},   {0x202a, 0x202e}, {0x2060, 0x206f}, {0x3164, 0x3164},
+        {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},   {0xffa0, 0xffa0}, {0xfff0, 0xfff8}, {0x1bca0, 0x1bca3},
+        {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},
+    };
+    char name[16], shown[16];
+    (void)state;
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        for (uint32_t c = ranges[i][0]; c <= ranges[i][1]; c++) {
+            size_t n = encode(c, name);
+            assert_string_equal(text_printable(shown, sizeof shown, name, n), "?");
+        }
+    static const uint32_t visible[] = {0x41, 0xe9, 0x300, 0x600, 0x4e00, 0xac00, 0x2801, 0x1f525};
+    for (size_t i = 0; i < sizeof visible / sizeof *visible; i++) {
+        size_t n = encode(visible[i], name);
+        assert_string_equal(text_printable(shown, sizeof shown, name, n), name);
+    }
+}
+
 static void invalid_utf8_becomes_question_marks(void **state)
 {
     (void)state;
@@ -495,6 +529,7 @@ int main(void)
         cmocka_unit_test(white_space_becomes_one_blank),
         cmocka_unit_test(control_characters_become_question_marks),
         cmocka_unit_test(hidden_characters_become_question_marks),
+        cmocka_unit_test(default_ignorable_characters_become_question_marks),
         cmocka_unit_test(invalid_utf8_becomes_question_marks),
         cmocka_unit_test(only_one_thing_has_no_plural),
         cmocka_unit_test(first_clauses_and_suffixes_are_found),
