@@ -750,7 +750,7 @@ async function axe(page) {
 
 for (const [name, options] of [['wide', {}], ['narrow', { size: NARROW }], ['dark', { scheme: 'dark' }]])
     test(`every view, ${name}: nothing exceeds the window, and axe-core finds nothing`, () =>
-        open(`ui/flamegraph?f=${BUSY}`, options, async (page) => {
+        open(`ui/flamegraph?f=${BUSY}`, { ...options, args: [fileInPages('cpu.pb.gz')] }, async (page) => {
             await answerCode(page);
             for (const view of VIEWS) {
                 await choose(page, 'View', TITLES[view]);
@@ -762,7 +762,7 @@ for (const [name, options] of [['wide', {}], ['narrow', { size: NARROW }], ['dar
                 assert.deepEqual(await page.evaluate(exceeding), [], view);
                 assert.deepEqual(await axe(page), [], view);
             }
-            for (const menu of ['View', 'Refine', 'Config', 'Download']) {
+            for (const menu of ['View', 'Sample', 'Refine', 'Config', 'Compare', 'Download']) {
                 await page.keyboard.press('Escape');
                 await page.locator('.drop summary', { hasText: menu }).click();
                 await page.locator('.drop[open] li').first().waitFor();

@@ -49,7 +49,10 @@ delegate() { pgrep -P "$server"; }
 children() { pgrep -P "$(delegate)"; }
 
 @test "pprof -http answers as go tool pprof -http does, in 400 random combinations of views and parameters" {
-    run env PROFGRAB="$profgrab_program" python3 "$rig_root/tests/pprof/web.py"
+    # Real services, too.
+    curl -s "http://127.0.0.1:$RIG_PORT_caddy/debug/pprof/allocs" -o allocs.pb.gz
+    curl -s "http://127.0.0.1:$RIG_PORT_node_exporter/debug/pprof/profile?seconds=1" -o cpu.pb.gz
+    run env PROFGRAB="$profgrab_program" python3 "$rig_root/tests/pprof/web.py" "$RIG_DIR/heap.pb.gz" "$RIG_DIR/goroutine.pb.gz" allocs.pb.gz cpu.pb.gz
     echo "$output"
     ((status == 0))
 }

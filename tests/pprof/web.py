@@ -2,9 +2,9 @@
 """Compares the page of `profgrab pprof -http` with that of `go tool pprof -http`: the same addresses to both, the same rows of top,
 text of peek and tags, stacks of the flame graph, headings, status codes and sentences of errors.
 
-    web.py [--requests N] [--seed N] [--keep DIRECTORY] [--program FILE]
+    web.py [--requests N] [--seed N] [--keep DIRECTORY] [--program FILE] [PROFILE...]
 
-$PROFGRAB is the program, $PPROF the oracle in place of the one of `go`. --program as in compare.py."""
+The profiles are those of compare.py, and PROFILE. $PROFGRAB is the program, $PPROF the oracle in place of the one of `go`. --program as in compare.py."""
 
 import argparse
 import collections
@@ -26,7 +26,7 @@ import compare
 SHOWN = 10
 PROFILES = ["cpu.2", "heap.2", "mutex.2", "goroutine.2", "plain", "texts", "numbers", "recursive", "inlined", "wide", "many_mappings"]
 PAIRS = [("heap.1", "heap.2"), ("cpu.1", "cpu.2")]  # -diff_base
-VIEWS = ["top", "top", "peek", "flamegraph", "flamegraph", "graph"]
+VIEWS = ["top", "top", "peek", "flamegraph", "flamegraph", "graph", "source"]
 # A parameter and its values; wrong ones too.
 PARAMETERS = {
     "f": ["spin", "main\\.", "runtime", "nothing.at.all", "a", "(", "\\.go$"],
@@ -156,8 +156,9 @@ def read_json(view, body):
 # ---- comparing ---------------------------------------------------------------------------------------------------
 
 
-# The parts of an answer that must be equal. The graph is the picture of -svg, whose graph compare.py compares as -dot.
-PARTS = {"top": ["errors", "heading", "total", "rows"], "peek": ["errors", "text"], "flamegraph": ["errors", "stacks"], "graph": []}
+# The parts of an answer that must be equal. The graph is the picture of -svg, whose graph compare.py compares as -dot; machine.py
+# compares what source and disasm show, because `go tool pprof` has another disassembler.
+PARTS = {"top": ["errors", "heading", "total", "rows"], "peek": ["errors", "text"], "flamegraph": ["errors", "stacks"], "graph": [], "source": []}
 
 
 def compare_answers(view, theirs, ours):
@@ -229,6 +230,7 @@ def main():
     parser.add_argument("--seed", type=int, default=6)
     parser.add_argument("--keep")
     parser.add_argument("--program")
+    parser.add_argument("profiles", nargs="*")
     o = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         directory = os.path.abspath(o.keep or temporary)
@@ -239,6 +241,7 @@ def main():
         environments = [compare.Side(name, [], directory).environment for name in ("oracle", "ours")]
         choose = random.Random(o.seed)
         cases = [[paths[name]] for name in PROFILES] + [["-diff_base", paths[base], paths[new]] for base, new in PAIRS]
+        cases += [[os.path.abspath(name)] for name in o.profiles]
         count = differences = 0
         shown = []
 
