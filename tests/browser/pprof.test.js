@@ -532,6 +532,26 @@ test('the call graph: moved and enlarged by keys, wheel and pointer; a node choo
     }));
 
 // The browser reports that its parser blocks handlers and styles of the drawing.
+test('the call graph has its position in the URL', () =>
+    open('ui/graph', {}, async (page) => {
+        const seen = () => page.locator('.call-graph svg').getAttribute('viewBox');
+        const first = await seen();
+        await page.locator('.call-graph').focus();
+        for (const key of ['+', '+', 'ArrowRight', 'ArrowDown']) await page.keyboard.press(key);
+        await until(page, () => /^#z=-?[\d.]+_-?[\d.]+_[\d.]+$/.test(location.hash));
+        const position = new URL(page.url()).hash;
+        const moved = (await seen()).split(' ').map(Number);
+        await page.reload();
+        await shows(page, 'graph');
+        (await seen()).split(' ').forEach((value, i) => assert.ok(Math.abs(Number(value) - moved[i]) < Math.abs(moved[i]) / 50 + 1, `${i}: ${value} and ${moved}`));
+        assert.equal(new URL(page.url()).hash, position);
+        await page.getByRole('button', { name: 'Reset position and size' }).click();
+        await until(page, () => location.hash.length < 2);
+        assert.equal(await seen(), first);
+        await page.goto(page.url().replace(/#.*/, '') + '#z=nonsense_1');
+        await until(page, (viewBox) => document.querySelector('.call-graph svg').getAttribute('viewBox') === viewBox, first);
+    }));
+
 test('a hostile drawing: only known elements and attributes are copied', () =>
     open('ui/top', { errors: /^policy: (script|style)-src-(attr|elem) inline$|Content Security Policy/ }, async (page) => {
         const drawing = `<?xml version="1.0"?><?xml-stylesheet href="http://127.0.0.1:1/x.css"?>

@@ -13,7 +13,10 @@ export function makeGraphView({ data }, page) {
     const box = element('div', { class: 'call-graph', tabindex: '0', role: 'group', 'aria-label': 'Call graph: arrow keys move it, + and - change its size, 0 resets' }, svg);
     const detail = element('div', { class: 'chosen-line' }, element('p', { class: 'quiet' }, 'Choose a function to filter by it, or to see its source.'));
     const notice = element('p', { class: 'notice', role: 'status' });
-    const pan = makePan(box, svg);
+    const pan = makePan(box, svg, (position) => {
+        state.position = position;
+        page.go({ z: position }, false);
+    });
     const button = (text, label, click) => element('button', { type: 'button', 'aria-label': label, title: label, on: { click } }, text);
     const moves = element(
         'div',
@@ -22,7 +25,7 @@ export function makeGraphView({ data }, page) {
         button('−', '− smaller', () => pan.enlarge(0.8)),
         button('Reset', 'Reset position and size', pan.fit),
     );
-    const state = { chosen: '', search: null, isPlaced: false };
+    const state = { chosen: '', search: null, position: null };
 
     function choose(node, name) {
         state.chosen = name;
@@ -43,8 +46,8 @@ export function makeGraphView({ data }, page) {
     }
 
     function update(place) {
-        if (!state.isPlaced) pan.fit();
-        state.isPlaced = true;
+        if (place.z !== state.position) pan.show(place.z);
+        state.position = place.z;
         if (place.s === state.search) return;
         state.search = place.s;
         const found = findFunctions({ nFunctions: named.length, nameOf: (i) => named[i][1] }, place.s);

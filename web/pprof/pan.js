@@ -6,8 +6,14 @@ const SMALLEST = 0.2;
 /** A shorter movement of the pointer, in pixels, is a click. */
 const SHORTEST_DRAG = 4;
 
-/** box: the focusable element around the drawing. Returns {fit(), wasDragged(), reveal(element)}. */
-export function makePan(box, svg) {
+/** The fewest units of the drawing that a position distinguishes. */
+const ROUNDED = 100;
+
+/**
+ * box: the focusable element around the drawing. moved(position): called after the reader has moved or enlarged it.
+ * Returns {fit(), show(position), enlarge(factor), wasDragged(), reveal(element)}. A position is a text, '' the first one.
+ */
+export function makePan(box, svg, moved) {
     const [left, top, width, height] = (svg.getAttribute('viewBox') || '0 0 100 100').split(/[\s,]+/).map(Number);
     const seen = { x: left, y: top, scale: 1 };
     const drag = { from: null, moved: false };
@@ -15,12 +21,27 @@ export function makePan(box, svg) {
     /** Pixels of the window for each unit of the drawing, if all of it is visible. */
     const fitting = () => Math.min(box.clientWidth / width, box.clientHeight / height) || 1;
 
+    const positionOf = ({ x, y, scale }) => [x, y, scale].map((value) => Math.round(value * ROUNDED) / ROUNDED).join('_');
+
+    /** Shows a position, which may come from a link that was edited by hand. */
+    function show(position) {
+        const [x, y, scale] = position.split('_').map(Number);
+        if (![x, y, scale].every(Number.isFinite) || !position) return place();
+        Object.assign(seen, { x, y, scale: Math.max(SMALLEST, Math.min(LARGEST, scale)) });
+        return draw();
+    }
+
     function draw() {
         const scale = fitting() * seen.scale;
         svg.setAttribute('viewBox', `${seen.x} ${seen.y} ${box.clientWidth / scale} ${box.clientHeight / scale}`);
     }
 
     function fit() {
+        place();
+        moved('');
+    }
+
+    function place() {
         // A graph larger than the window starts readable, at its top: its largest node is there.
         seen.scale = Math.max(1, Math.min(0.75 / fitting(), LARGEST));
         const scale = fitting() * seen.scale;
@@ -36,6 +57,7 @@ export function makePan(box, svg) {
         seen.x += x / before - x / after;
         seen.y += y / before - y / after;
         draw();
+        moved(positionOf(seen));
     }
 
     function move(x, y) {
@@ -43,6 +65,7 @@ export function makePan(box, svg) {
         seen.x += x / scale;
         seen.y += y / scale;
         draw();
+        moved(positionOf(seen));
     }
 
     /** Moves a focused element into the box. */
@@ -92,5 +115,5 @@ export function makePan(box, svg) {
     });
     box.addEventListener('pointerup', () => (drag.from = null));
     new ResizeObserver(draw).observe(box);
-    return { fit, enlarge, reveal, wasDragged: () => drag.moved };
+    return { fit, show, enlarge, reveal, wasDragged: () => drag.moved };
 }
