@@ -34,9 +34,9 @@ int atomic_file_sync(struct atomic_file *file, struct err *err);
  * is taken; the caller may then try another name. */
 int atomic_file_give_name(struct atomic_file *file, const char *path, struct err *err);
 
-/* Works like atomic_file_give_name, but tries further names while a name is taken: `-2`, `-3`, ... before
- * `ending`, in which `path` must end. Tries about a thousand names at most. *ret_path is the path with the
- * chosen name, a new string; the caller frees it. */
+/* Works like atomic_file_give_name, but if the name is taken, adds `-2`, then `-3` and so on before `ending`
+ * until the name is not taken; `path` must end in `ending`. Tries about a thousand names at most. *ret_path
+ * is the path with the chosen name, a new string; the caller frees it. */
 int atomic_file_give_free_name(struct atomic_file *file, const char *path, const char *ending,
                                char **ret_path, struct err *err);
 

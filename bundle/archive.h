@@ -23,8 +23,8 @@
 int bundle_pack(struct workdir *w, const struct manifest *m, int cancel_fd, char **ret_path, struct err *err);
 
 /* The functions below that take `identities` use them to decrypt an encrypted bundle; without identities
- * (NULL) an encrypted bundle is ERR_NO_KEY. The descriptor of age_identities_set_cancel_fd ends every read
- * that takes the identities, also of a bundle that is not encrypted. */
+ * (NULL) an encrypted bundle is ERR_NO_KEY. When the descriptor of age_identities_set_cancel_fd becomes
+ * readable, every read with these identities ends, also if the bundle is not encrypted. */
 
 /* Limits on the bundles that profgrab reads. */
 #define BUNDLE_MAX_MEMBERS 50000
@@ -82,8 +82,8 @@ struct bundle_summary {
         char *principal; /* of the key, from the file of allowed signers; NULL: none found */
         char why[512];   /* why the signature is not valid, or why the signer is not known */
     } signature;
-    /* The remaining members are from the manifest, made printable. They are true only if a valid signature of
-     * a trusted signer covers them. */
+    /* The remaining members are from the manifest, made printable. Do not trust them unless a trusted signer
+     * signed the bundle. */
     char collector[256];       /* USER on WORKSTATION */
     char collected[64];        /* the time, UTC */
     bool handed_off;           /* the bundle is a copy for a hand-off */
@@ -166,8 +166,8 @@ struct bundle_members_options {
 };
 int bundle_members_new(const struct bundle_members_options *options, struct bundle_members **ret,
                        struct err *err);
-/* Works like bundle_read_member. The caller may skip names of `members`. A name that does not occur in
- * `members` after the last read one takes a separate pass. */
+/* Works like bundle_read_member. The caller may skip names of `members`. A name takes a separate pass if
+ * `members` does not have it after the name that was read last. */
 int bundle_members_read(struct bundle_members *m, const char *name, struct buf *ret, struct err *err);
 /* Closes the archive. The next read begins a new pass. */
 void bundle_members_close_archive(struct bundle_members *m);

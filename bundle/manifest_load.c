@@ -32,7 +32,8 @@ int manifest_read(const char *text, size_t n, struct manifest **ret, struct err 
     return rc;
 }
 
-/* ---- checks beyond the rows ---------------------------------------------------------------------------- */
+/* ---- checks that the rows of manifest_rows.c do not make ------------------------------------------------
+ */
 
 static int refuse_copy(const json_t *root, struct err *err)
 {
@@ -45,7 +46,7 @@ static int refuse_copy(const json_t *root, struct err *err)
 struct path_list {
     struct manifest *m;
     const char *last; /* the path added last; NULL: none */
-    size_t n_entries; /* files and directories; a directory counts again after files of another one */
+    size_t n_entries; /* files and directories; a directory counts again if its files are not adjacent */
 };
 
 /* Adds a path to the index. Refuses a manifest whose files a work directory has no room for. */

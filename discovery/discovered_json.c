@@ -160,7 +160,7 @@ static int on_prometheus_value(void *ctx, size_t path_index, enum json_cut_kind 
     case PROM_STATUS:
         return strcmp(text, "error") == 0 || strcmp(text, "success") == 0
                    ? 0
-                   : refuse_value("status", "that of a Prometheus", err);
+                   : refuse_value("status", "\"success\" or \"error\"", err);
     case PROM_ERROR:
         return err_set(err, ERR_FAILED, "it reports: %s",
                        text_printable(shown, sizeof shown, text, strlen(text)));

@@ -86,7 +86,8 @@ static struct str common_directory(const struct profiles *l)
     return common.p ? common : STR(PPROF_DIRECTORY);
 }
 
-/* Adds the kind of a profile: its handler in the directory `dir`, or its whole path. */
+/* Adds the kind of a profile: the name of its handler if that is in the directory `dir`, otherwise the whole
+ * path. */
 static int add_kind(const struct profile *p, struct str dir, const char *prefix, struct discovered_job *job,
                     struct err *err)
 {

@@ -281,14 +281,14 @@ static const struct {
     const char *key;
     const char *consequence;
 } unsupported_keys[] = {
-    {"relabel_configs", "not applied: targets that they drop are listed, and their renamed labels are not"},
+    {"relabel_configs", "not applied: the targets that they drop are listed, and labels are not renamed"},
     {"params", "not sent, because they belong to requests for metrics"},
-    {"basic_auth", "not used: name a service of the inventory with `auth:`"},
-    {"authorization", "not used: name a service of the inventory with `auth:`"},
-    {"oauth2", "not used: name a service of the inventory with `auth:`"},
-    {"bearer_token", "not used: name a service of the inventory with `auth:`"},
-    {"bearer_token_file", "not used: name a service of the inventory with `auth:`"},
-    {"tls_config", "not used: name a service of the inventory with `tls:`"},
+    {"basic_auth", "not used: set `service:` of the source to a service that has `auth:`"},
+    {"authorization", "not used: set `service:` of the source to a service that has `auth:`"},
+    {"oauth2", "not used: set `service:` of the source to a service that has `auth:`"},
+    {"bearer_token", "not used: set `service:` of the source to a service that has `auth:`"},
+    {"bearer_token_file", "not used: set `service:` of the source to a service that has `auth:`"},
+    {"tls_config", "not used: set `service:` of the source to a service that has `tls:`"},
     {"proxy_url", "not used"},
 };
 

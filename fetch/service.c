@@ -21,8 +21,8 @@ static void add_discovered_hint(const struct service_run *run, struct err *err)
     if (!service->source || service->unix_path || address_is_loopback(service->host) || !refused)
         return;
     err_hint(err,
-             "%s says %s; if the service listens on loopback alone, name under `service:` of the source a "
-             "service that has `host: 127.0.0.1`",
+             "%s gives the address %s; if the service listens only on loopback, set `service:` of the source "
+             "to a service that has `host: 127.0.0.1`",
              service->source->source->name, service->host);
 }
 
@@ -223,7 +223,8 @@ static void report_service(struct service_run *run, const struct err *failure)
     free(offers);
 }
 
-/* Puts the inventory's hint in front of our own. The inventory has it for a service that does not answer. */
+/* Puts the service's hint of the inventory in front of our own hint. Its author wrote it for the case that
+ * the service does not answer. */
 static void add_inventory_hint(const struct service *service, struct err *err)
 {
     char our_hint[sizeof err->hint];

@@ -25,10 +25,10 @@
  *   refused channel                     open_failure.c                    stream_openssh.c
  *   lost or dead session                session.c                         openssh.c
  *
- * carrier.c chooses libssh2 or ssh(1), and retries at busy servers. link.c detects a channel without an
- * answer; open_queue.c detects one that blocks the other channels of a libssh2 session. Faults of the
- * configuration (`ssh -G`, tokens, jump hosts) have their texts in gateway/config/, which must not include
- * the table.
+ * carrier.c chooses libssh2 or ssh(1), and tries again if a server is busy. link.c detects that the request
+ * for a channel gets no answer; open_queue.c detects that such a request blocks the other channels of a
+ * libssh2 session. The texts of faults of the configuration (`ssh -G`, tokens, jump hosts) are in
+ * gateway/config/, which must not include the table.
  */
 #ifndef GATEWAY_GATEWAY_H
 #define GATEWAY_GATEWAY_H
@@ -86,8 +86,8 @@ int gateway_open(struct route *route, const struct gateway_options *options, str
 void gateway_close(struct gateway *gw);
 
 /* Returns the facts about hop i, valid until gateway_close; NULL after the last hop, which is the host
- * itself. Hop 0 is the first that the gateway opened: the hops through which a master connection or our own
- * ssh reaches it do not count. */
+ * itself. Hop 0 is the first hop that the gateway itself opened. If a master connection or our own ssh
+ * reaches that hop through earlier hops, the earlier hops have no number. */
 const struct gateway_hop *gateway_hop(const struct gateway *gw, size_t i);
 
 /* How a forwarded connection ended. */

@@ -64,8 +64,8 @@ static const struct yaml_node *section_named(const struct yaml_node *root, const
     return NULL;
 }
 
-/* Sets the error of a setting that is one level too high, at the indentation of the names of `what`. Returns
- * -1. */
+/* Sets the error of a setting that is indented like the names of hosts or services (`what`), and so is not
+ * below any of them. Returns -1. */
 static int refuse_misplaced(const struct schema *s, const struct yaml_node *key, const char *what,
                             struct err *err)
 {
@@ -114,7 +114,8 @@ static int refuse_version(const struct schema *s, struct err *err)
     return err_hint(err, "begin with \"version: 1\"");
 }
 
-/* Checks for mistakes outside single sections. */
+/* Notes the mistakes that the readers of single sections do not find: misplaced settings and repeated keys.
+ */
 static int check_all_sections(const struct schema *s, struct err *err)
 {
     int rc = note_misplaced(s, s->services, "service", service_keys, err);

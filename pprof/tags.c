@@ -198,13 +198,13 @@ static void add_json_sum(struct report *report, const char *key, int64_t sum)
     out_json(report->out, str_of(text));
 }
 
-/* Adds the range of tagfocus that has exactly the numbers of a value, as in "4096bytes". */
+/* Adds the argument of -tagfocus that selects exactly the numbers of a value, such as "4096bytes". */
 static void add_json_range(struct report *report, const struct label_weight *item)
 {
     struct str unit = label_unit(report, item->key);
     for (size_t i = 0; i < unit.n; i++)
         if (!((unit.p[i] >= 'a' && unit.p[i] <= 'z') || (unit.p[i] >= 'A' && unit.p[i] <= 'Z')))
-            unit.n = 0; /* no unit of a range */
+            unit.n = 0; /* a range cannot have this unit */
     int n = unit.n < 40 ? (int)unit.n : 0;
     out_format(report->out, ",\"range\":\"%" PRId64 "%.*s", item->least, n, unit.p);
     if (item->most != item->least)

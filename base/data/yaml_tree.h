@@ -6,8 +6,9 @@
  * list or mapping begins, because libyaml becomes slow on deep nesting. A repeated key is marked (`earlier`);
  * yaml_tree_parse refuses it.
  *
- * Two bytes of a file (`a,` in braces) can take 128 bytes of nodes. The parser counts the memory of the tree
- * while it builds it, and refuses a file whose tree takes more than YAML_MAX_MEMORY.
+ * A tree can be much larger than its file: the two bytes `a,` in braces become 128 bytes of nodes. While the
+ * parser builds the tree, it counts the tree's memory. It refuses a file whose tree takes more than
+ * YAML_MAX_MEMORY.
  *
  * Every error except "out of memory" is ERR_USAGE and begins with file:line:column. Lines and columns count
  * from 1, columns in characters.

@@ -242,7 +242,7 @@ static int check_words(const struct grab *g, struct err *err)
     return 0;
 }
 
-/* Adds the error of the first word that is not a kind to the hint of `err`. */
+/* Checks the words. If one is refused, appends its error and hint to the hint of `err`. */
 static void add_wrong_word(const struct grab *g, struct err *err)
 {
     struct err word = ERR_INIT;
@@ -253,9 +253,9 @@ static void add_wrong_word(const struct grab *g, struct err *err)
     err_hint(err, "%.400s%salso %.200s: %.300s", hint, *hint ? "\n" : "", word.msg, word.hint);
 }
 
-/* Resolves the targets. If that fails with a usage error, also looks for a misspelt kind. Without an
- * inventory, no service lists kinds of its own, so err has only the misspelt kind. With an inventory, err has
- * both errors. */
+/* Resolves the targets. If that fails with a usage error, also looks for a misspelt kind. With an inventory,
+ * err has both errors, because a service of the inventory may list a kind of that name. Without one, err has
+ * only the misspelt kind. */
 static int find_targets(struct grab *g, struct err *err)
 {
     struct err failure = ERR_INIT;

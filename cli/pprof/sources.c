@@ -28,7 +28,7 @@ struct expanded {
 
 /* ---- kept profiles ------------------------------------------------------------------------------------- */
 
-/* Makes room for copies of two or more profiles. */
+/* Makes room for copies of all profiles. If there is only one, or more than PPROF_KEPT_MAX, none is kept. */
 static int begin_keeping(const struct expanded *words, struct pprof_kept *keep, struct err *err)
 {
     size_t n = words->sources.n + words->bases.n;
@@ -44,8 +44,8 @@ static int begin_keeping(const struct expanded *words, struct pprof_kept *keep, 
     return rc;
 }
 
-/* Keeps a copy of the source's profile. Without memory for it, none is kept. `source` is a pointer in
- * l->words. */
+/* Keeps a copy of the source's profile; without memory for the copy, keeps none. `source` must be one of the
+ * strings of l->words themselves, because they are compared by address. */
 static void keep_copy(const struct loading *l, const char *source, struct profile *p)
 {
     struct err ignored = ERR_INIT;

@@ -27,8 +27,10 @@ struct report_options {
 
 static const struct option options[] = {
     {"output", 'o', OPTION_TEXT, "FILE",
-     "the file to write, - for standard output (default: NAME.report.html beside the bundle, with --text or "
-     "--markdown standard output; the page of an encrypted bundle requires -o, because it is in plain text)",
+     "the file to write; - is standard output (default: NAME.report.html beside the bundle; with --text or "
+     "--markdown: standard output). For the page of an encrypted bundle there is no default, because the "
+     "page "
+     "is not encrypted",
      offsetof(struct report_options, output), 0},
     {"text", 0, OPTION_FLAG, NULL, "print findings and items as text, instead of the page",
      offsetof(struct report_options, text), 0},

@@ -58,7 +58,7 @@ static int feed_inflated(void *ctx, const void *p, size_t n, struct err *err)
     c->inflated += n;
     if (c->is_gzip && c->inflated > c->inflated_max)
         return err_set(err, ERR_FAILED,
-                       "it inflates to more than 128 MiB and %d times its size, as no real profile does",
+                       "it inflates to more than 128 MiB plus %d times its size, as no real profile does",
                        INFLATE_RATIO);
     add_to_head(c, p, n);
     if (!c->failed && check_time_count(&c->time, err) < 0) {

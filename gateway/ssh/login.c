@@ -20,7 +20,7 @@ struct login_attempt {
     struct session *session;
     int64_t connect_ms;  /* the duration of connecting */
     int fd;              /* the connection; the session owns it once there is one */
-    struct proxy *proxy; /* the process behind fd; the session owns it too */
+    struct proxy *proxy; /* the ProxyCommand at the other end of fd; owned like fd. NULL: none */
 };
 
 /* Dials through the previous hop. A failure of that hop must cause no retry and no switch to OpenSSH here. */

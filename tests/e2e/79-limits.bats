@@ -137,7 +137,7 @@ PY
     hostile_file one.pb.gz inflating
     run_bounded bundle create -o b.tar.gz one.pb.gz
     assert_status 3
-    assert_stderr_has 'one.pb.gz: damaged: it inflates to more than 128 MiB and 64 times its size'
+    assert_stderr_has 'one.pb.gz: damaged: it inflates to more than 128 MiB plus 64 times its size'
     # The page gets the time that the checks leave.
     if [[ $profgrab_program == */gcc/* || $profgrab_program == */clang/* ]]; then
         run --separate-stderr strace -f -e trace=prlimit64,setrlimit -o trace "$profgrab_program" bundle create -o e.tar.gz one.pb.gz

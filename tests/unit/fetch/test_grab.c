@@ -167,7 +167,7 @@ static void only_a_refused_connection_hints_at_loopback(void **state)
     assert_int_equal(bind(fd, (struct sockaddr *)&at, n), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &n), 0);
     get_hint(ntohs(at.sin_port), hint);
-    assert_contains(hint, "prometheus says 0.0.0.0; if the service listens on loopback alone");
+    assert_contains(hint, "prometheus gives the address 0.0.0.0; if the service listens only on loopback");
     /* The kernel accepts the connection, but no program answers. */
     assert_int_equal(listen(fd, 8), 0);
     get_hint(ntohs(at.sin_port), hint);

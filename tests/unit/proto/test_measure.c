@@ -1,4 +1,5 @@
-/* Tests how values and percentages are printed, like google/pprof, and the column count of pprof/out.h. */
+/* Tests that values and percentages are printed as google/pprof prints them, and how pprof/out.h counts
+ * columns. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

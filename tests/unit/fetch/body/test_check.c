@@ -429,7 +429,7 @@ static void a_body_that_inflates_too_much_is_bad(void **state)
     assert_int_equal(check_inflating(30, &err), 0);
     assert_int_equal(check_inflating(60, &err), -1);
     assert_string_equal(err.msg,
-                        "it inflates to more than 128 MiB and 64 times its size, as no real profile does");
+                        "it inflates to more than 128 MiB plus 64 times its size, as no real profile does");
 }
 
 /* ---- limits of processor time ----------------------------------------------------------------------------
