@@ -26,7 +26,7 @@ struct atomic_file {
 static int create_file(struct atomic_file *file, struct err *err)
 {
     file->fd = dir_create_nameless(&file->directory, err);
-    if (file->fd < 0 || dir_can_give_name(file->fd))
+    if (file->fd < 0 || dir_can_name_file(file->fd))
         return file->fd < 0 ? -1 : 0;
     fd_close(&file->fd);
     file->fd = dir_create_temporary(&file->directory, file_base(file->path), &file->temporary, err);
@@ -109,8 +109,8 @@ int atomic_file_give_name(struct atomic_file *file, const char *path, struct err
     return -1;
 }
 
-int atomic_file_give_free_name(struct atomic_file *file, const char *path, const char *ending,
-                               char **ret_path, struct err *err)
+int atomic_file_give_unused_name(struct atomic_file *file, const char *path, const char *ending,
+                                 char **ret_path, struct err *err)
 {
     int stem_length = (int)(strlen(path) - strlen(ending));
     for (int i = 1;; i++) {

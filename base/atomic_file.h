@@ -37,8 +37,8 @@ int atomic_file_give_name(struct atomic_file *file, const char *path, struct err
 /* Works like atomic_file_give_name, but if the name is taken, adds `-2`, then `-3` and so on before `ending`
  * until the name is not taken; `path` must end in `ending`. Tries about a thousand names at most. *ret_path
  * is the path with the chosen name, a new string; the caller frees it. */
-int atomic_file_give_free_name(struct atomic_file *file, const char *path, const char *ending,
-                               char **ret_path, struct err *err);
+int atomic_file_give_unused_name(struct atomic_file *file, const char *path, const char *ending,
+                                 char **ret_path, struct err *err);
 
 /* Gives the file its name and atomically replaces an existing file. A symbolic link with that name is
  * replaced, not followed. The new file keeps its own mode. A directory with that name is an error. */

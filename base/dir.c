@@ -395,7 +395,7 @@ static void format_fd_path(int fd, char dst[64])
 
 /* Accepts only files of O_TMPFILE, because Linux cannot give a new name to a file whose last name was
  * removed. */
-bool dir_can_give_name(int fd)
+bool dir_can_name_file(int fd)
 {
 #ifdef O_TMPFILE
     char link[64];
@@ -412,7 +412,7 @@ int dir_give_name(const struct dir *dir, int fd, const char *path, struct err *e
 {
     char link[64], shown[400];
     struct location location;
-    if (!dir_can_give_name(fd))
+    if (!dir_can_name_file(fd))
         return err_set(err, ERR_UNSUPPORTED, "cannot create %s: a file without a name cannot get one here",
                        format_path(dir, path, shown, sizeof shown));
     format_fd_path(fd, link);

@@ -54,9 +54,9 @@ int dir_create_temporary(const struct dir *dir, const char *path, char **ret_pat
 int dir_create_nameless(const struct dir *dir, struct err *err);
 
 /* Gives a file of dir_create_nameless the name `path`. ERR_UNSUPPORTED if the system or the file system
- * cannot name such files; dir_can_give_name checks that beforehand. */
+ * cannot name such files; dir_can_name_file checks that beforehand. */
 int dir_give_name(const struct dir *dir, int fd, const char *path, struct err *err);
-bool dir_can_give_name(int fd);
+bool dir_can_name_file(int fd);
 
 /* Creates or replaces the file `path`: writes the bytes to a temporary file beside it, calls fsync, and
  * renames the temporary file. At any time either the old or the new file exists. A link with that name is

@@ -81,7 +81,8 @@ static int name_output(struct copying *c, struct err *err)
     if (atomic_file_sync(c->new_file, err) < 0)
         return -1;
     if (!c->options->output)
-        return atomic_file_give_free_name(c->new_file, c->path, get_ending(c->options), &c->result.path, err);
+        return atomic_file_give_unused_name(c->new_file, c->path, get_ending(c->options), &c->result.path,
+                                            err);
     char *path = strdup(c->path);
     if (!path)
         return err_nomem(err);

@@ -1,7 +1,7 @@
 /*
  * A manifest is a struct; code in other folders reads its members directly. manifest_add.c copies added
- * records; manifest_load.c reads records from JSON. In a loaded manifest, a new record of a host, a service
- * or an item replaces the earlier one. manifest_free frees all memory at once.
+ * records; manifest_read.c reads records from JSON. In a loaded manifest, a new record of a host,
+ * a service or an item replaces the earlier one. manifest_free frees all memory at once.
  */
 #include "bundle/manifest_internal.h"
 

@@ -29,7 +29,7 @@ int manifest_read(const char *text, size_t n, struct manifest **ret, struct err 
  * pair. A host or service added with an error keeps the other members of the earlier record, because the
  * files of that record depend on them.
  */
-int manifest_load(const char *text, size_t n, struct manifest **ret, struct err *err);
+int manifest_read_for_resume(const char *text, size_t n, struct manifest **ret, struct err *err);
 
 void manifest_free(struct manifest *m);
 

@@ -167,7 +167,7 @@ static int name_bundle(const struct workdir *w, struct atomic_file *new_file, ch
 {
     const char *path = workdir_bundle(w);
     if (!workdir_has_chosen_name(w))
-        return atomic_file_give_free_name(new_file, path, ".tar.gz", ret_path, err);
+        return atomic_file_give_unused_name(new_file, path, ".tar.gz", ret_path, err);
     char *copy = strdup(path);
     if (!copy)
         return err_nomem(err);

@@ -427,7 +427,7 @@ static bool has_valid_manifest(const struct dir *directory)
     struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
     struct manifest *m = NULL;
     bool has = dir_read(directory, PATH_MANIFEST, &text, NULL) == 0 &&
-               manifest_load(buf_str(&text), text.len, &m, NULL) == 0;
+               manifest_read_for_resume(buf_str(&text), text.len, &m, NULL) == 0;
     manifest_free(m);
     buf_release(&text);
     return has;

@@ -84,7 +84,7 @@ static void add_planned(struct estimate *e, const struct fetch_planned *item, bo
         e->duration_ms = concurrent ? item->timed_ms : e->duration_ms + item->timed_ms;
 }
 
-static void on_service(void *ctx, const struct target *target, const struct fetch_service *s)
+static void on_service(void *ctx, const struct target *target, const struct fetch_service_report *s)
 {
     struct planner *p = ctx;
     const struct fetch_options *options = &p->request->options;

@@ -51,16 +51,16 @@ struct capture_event {
     const struct target *target;   /* service, estimate, item, progress */
     const struct gateway *gateway; /* host; NULL: it failed */
     const struct err *failure; /* damaged, not in inventory, host, service, no page: the reason; else NULL */
-    const struct fetch_service *planned_service; /* service */
-    const struct fetch_item *item;               /* item */
-    const struct fetch_progress *progress;       /* progress */
-    const struct service *service;               /* step; NULL: a step of the host */
-    const struct fetch_step *step;               /* step */
-    uint64_t bytes;                              /* estimate */
-    int64_t timed_ms;                            /* estimate: how long the process profiles itself */
-    unsigned parallel;                           /* fewer hosts: the hosts at a time */
-    size_t open_files;                           /* fewer hosts: the limit of open files */
-    const struct capture_outcome *outcome;       /* fetched: its counts and targets so far */
+    const struct fetch_service_report *planned_service; /* service */
+    const struct fetch_item *item;                      /* item */
+    const struct fetch_progress *progress;              /* progress */
+    const struct service *service;                      /* step; NULL: a step of the host */
+    const struct fetch_step *step;                      /* step */
+    uint64_t bytes;                                     /* estimate */
+    int64_t timed_ms;                                   /* estimate: how long the process profiles itself */
+    unsigned parallel;                                  /* fewer hosts: the hosts at a time */
+    size_t open_files;                                  /* fewer hosts: the limit of open files */
+    const struct capture_outcome *outcome;              /* fetched: its counts and targets so far */
 };
 
 /* Threads of the capture call `event`, never two at once. The pointers are valid during the call. */

@@ -53,7 +53,8 @@ void outcomes_record_host(struct outcomes *o, const struct host *host, const str
     }
 }
 
-void outcomes_record_service(struct outcomes *o, const struct target *target, const struct fetch_service *s)
+void outcomes_record_service(struct outcomes *o, const struct target *target,
+                             const struct fetch_service_report *s)
 {
     struct outcome *outcome = find_outcome(o, target);
     outcome->ended = clock_now();

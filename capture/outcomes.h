@@ -29,7 +29,8 @@ void outcomes_release(struct outcomes *o);
 /* Record the events of the same names in fetch_observer. */
 void outcomes_record_opening(struct outcomes *o, const struct host *host);
 void outcomes_record_host(struct outcomes *o, const struct host *host, const struct err *failure);
-void outcomes_record_service(struct outcomes *o, const struct target *target, const struct fetch_service *s);
+void outcomes_record_service(struct outcomes *o, const struct target *target,
+                             const struct fetch_service_report *s);
 void outcomes_record_item(struct outcomes *o, const struct target *target, const struct fetch_item *item);
 
 /* Returns whether everything requested of the target is complete. */

@@ -126,7 +126,8 @@ int record_host(struct manifest *m, const struct record_host *record, struct err
 
 /* Sets the planned items of the record, and adds their estimated cost. Returns the new array, or NULL if
  * memory runs out. */
-static struct manifest_planned *copy_planned(const struct fetch_service *s, struct manifest_service *record)
+static struct manifest_planned *copy_planned(const struct fetch_service_report *s,
+                                             struct manifest_service *record)
 {
     struct manifest_planned *planned = calloc(s->n_items + 1, sizeof *planned);
     for (size_t i = 0; planned && i < s->n_items; i++) {
@@ -143,7 +144,7 @@ static struct manifest_planned *copy_planned(const struct fetch_service *s, stru
     return planned;
 }
 
-int record_service(struct manifest *m, const struct target *target, const struct fetch_service *s,
+int record_service(struct manifest *m, const struct target *target, const struct fetch_service_report *s,
                    struct err *err)
 {
     const struct service *service = target->service;

@@ -28,7 +28,7 @@ struct record_host {
     const struct findings *findings;
 };
 int record_host(struct manifest *m, const struct record_host *record, struct err *err);
-int record_service(struct manifest *m, const struct target *target, const struct fetch_service *s,
+int record_service(struct manifest *m, const struct target *target, const struct fetch_service_report *s,
                    struct err *err);
 /* Records the settings and the outcome of the run as a whole. */
 void record_run(struct manifest *m, const struct fetch_options *options, const struct fetch_outcome *o);

@@ -19,7 +19,8 @@ static void send_event(const struct capture_observer *observer, const struct cap
 
 static int load_manifest(struct capture_earlier *e, const char *text, size_t n, struct err *err)
 {
-    if (manifest_load(text, n, &e->manifest, err) < 0 || manifest_check_request(e->manifest, err) < 0)
+    if (manifest_read_for_resume(text, n, &e->manifest, err) < 0 ||
+        manifest_check_request(e->manifest, err) < 0)
         return err_wrap(err, "%s", e->path);
     return 0;
 }

@@ -81,7 +81,7 @@ static void on_host(void *ctx, const struct host *host, const struct gateway *gw
 
 /* Sends the estimate of the first plan, once, if there is a budget, or several targets with timed profiles.
  */
-static void send_estimate(struct run *r, const struct target *target, const struct fetch_service *s)
+static void send_estimate(struct run *r, const struct target *target, const struct fetch_service_report *s)
 {
     const struct fetch_options *options = &r->request->options;
     struct capture_event event = {.kind = CAPTURE_ESTIMATE, .target = target};
@@ -99,7 +99,7 @@ static void send_estimate(struct run *r, const struct target *target, const stru
     r->estimated = true;
 }
 
-static void on_service(void *ctx, const struct target *target, const struct fetch_service *s)
+static void on_service(void *ctx, const struct target *target, const struct fetch_service_report *s)
 {
     struct run *r = ctx;
     struct err err = ERR_INIT;

@@ -1,5 +1,5 @@
 /*
- * Parses answers of Prometheus' API and of http_sd piece by piece (json_cut.h). In both formats labels may
+ * Parses answers of Prometheus' API and of http_sd piece by piece (json_pick.h). In both formats labels may
  * follow the addresses, so the reader adds the targets of an element at the end of the element.
  *
  * Source: Prometheus, docs/querying/api.md (targets), docs/http_sd.md.
@@ -9,18 +9,18 @@
 #include <string.h>
 
 #include "discovery/discovered.h"
-#include "discovery/json_cut.h"
+#include "discovery/json_pick.h"
 #include "base/banned.h"
 
-#define TEXT_MAX ((size_t)64 << 10) /* bytes of the longest string that json_cut.h reports */
+#define TEXT_MAX ((size_t)64 << 10) /* bytes of the longest string that json_pick.h reports */
 
 struct discovered_reader {
     struct discovered *into;
-    json_cut_fn *handle_value;
+    json_pick_fn *handle_value;
     void (*mask)(void *ctx, char *text); /* NULL: no text is masked */
     void *mask_ctx;
     struct buf masked; /* the current string, masked */
-    struct json_cut *cut;
+    struct json_pick *cut;
     bool has_list; /* the list of targets is complete */
     /* The current element. */
     char *job, *pool, *scheme;
@@ -120,18 +120,18 @@ static int refuse_value(const char *name, const char *expected, struct err *err)
 }
 
 /* Returns whether the value is null, which Go writes for a nil list. */
-static bool is_null(enum json_cut_kind kind, const char *text)
+static bool is_null(enum json_pick_kind kind, const char *text)
 {
-    return kind == JSON_CUT_OTHER && strcmp(text, "null") == 0;
+    return kind == JSON_PICK_OTHER && strcmp(text, "null") == 0;
 }
 
 /* Adds a label that is not a job or a scheme. Masks its name too, because the source chooses the name. */
-static int add_other_label(struct discovered_reader *r, enum json_cut_kind kind, const char *value,
+static int add_other_label(struct discovered_reader *r, enum json_pick_kind kind, const char *value,
                            struct err *err)
 {
-    if (kind != JSON_CUT_TEXT)
+    if (kind != JSON_PICK_TEXT)
         return 0;
-    char *name = strdup(json_cut_key(r->cut));
+    char *name = strdup(json_pick_key(r->cut));
     if (!name)
         return err_nomem(err);
     if (r->mask)
@@ -141,20 +141,20 @@ static int add_other_label(struct discovered_reader *r, enum json_cut_kind kind,
     return rc;
 }
 
-static int on_prometheus_value(void *ctx, size_t path_index, enum json_cut_kind kind, const char *text,
+static int on_prometheus_value(void *ctx, size_t path_index, enum json_pick_kind kind, const char *text,
                                struct err *err)
 {
     struct discovered_reader *r = ctx;
     char shown[200];
     if (path_index == PROM_LIST) {
-        r->has_list = kind == JSON_CUT_LIST || is_null(kind, text);
+        r->has_list = kind == JSON_PICK_LIST || is_null(kind, text);
         return r->has_list ? 0 : refuse_value("activeTargets", "a list", err);
     }
     if (path_index == PROM_TARGET)
-        return kind == JSON_CUT_MAP ? end_element(r, err) : refuse_value("a target", "a mapping", err);
+        return kind == JSON_PICK_MAP ? end_element(r, err) : refuse_value("a target", "a mapping", err);
     if (path_index == PROM_LABEL)
         return add_other_label(r, kind, text, err);
-    if (kind != JSON_CUT_TEXT)
+    if (kind != JSON_PICK_TEXT)
         return refuse_value(prometheus_paths[path_index], "text", err);
     switch (path_index) {
     case PROM_STATUS:
@@ -173,35 +173,35 @@ static int on_prometheus_value(void *ctx, size_t path_index, enum json_cut_kind 
     }
 }
 
-static int on_sd_value(void *ctx, size_t path_index, enum json_cut_kind kind, const char *text,
+static int on_sd_value(void *ctx, size_t path_index, enum json_pick_kind kind, const char *text,
                        struct err *err)
 {
     struct discovered_reader *r = ctx;
     switch (path_index) {
     case SD_LIST:
-        r->has_list = kind == JSON_CUT_LIST || is_null(kind, text);
+        r->has_list = kind == JSON_PICK_LIST || is_null(kind, text);
         return r->has_list ? 0 : err_set(err, ERR_FAILED, "it is not a list of groups of targets");
     case SD_GROUP:
-        return kind == JSON_CUT_MAP ? end_element(r, err)
-                                    : refuse_value("a group of targets", "a mapping", err);
+        return kind == JSON_PICK_MAP ? end_element(r, err)
+                                     : refuse_value("a group of targets", "a mapping", err);
     case SD_TARGETS:
-        return kind == JSON_CUT_LIST || is_null(kind, text) ? 0 : refuse_value("targets", "a list", err);
+        return kind == JSON_PICK_LIST || is_null(kind, text) ? 0 : refuse_value("targets", "a list", err);
     default:
         break;
     }
     if (path_index == SD_LABEL)
         return add_other_label(r, kind, text, err);
-    if (kind != JSON_CUT_TEXT)
+    if (kind != JSON_PICK_TEXT)
         return refuse_value(path_index == SD_TARGET ? "a target" : "a label", "text", err);
     if (path_index == SD_TARGET)
         return add_address(r, text, err);
     return set_text(path_index == SD_JOB ? &r->job : &r->scheme, text, err);
 }
 
-static int on_value(void *ctx, size_t path_index, enum json_cut_kind kind, const char *text, struct err *err)
+static int on_value(void *ctx, size_t path_index, enum json_pick_kind kind, const char *text, struct err *err)
 {
     struct discovered_reader *r = ctx;
-    if (!r->mask || kind != JSON_CUT_TEXT)
+    if (!r->mask || kind != JSON_PICK_TEXT)
         return r->handle_value(ctx, path_index, kind, text, err);
     buf_clear(&r->masked);
     buf_adds(&r->masked, text);
@@ -222,7 +222,7 @@ int discovered_reader_new(enum source_kind kind, struct discovered *into, struct
     r->into = into;
     r->handle_value = prometheus ? on_prometheus_value : on_sd_value;
     buf_init(&r->masked, TEXT_MAX);
-    if (json_cut_new(prometheus ? prometheus_paths : sd_paths, on_value, r, &r->cut, err) < 0) {
+    if (json_pick_new(prometheus ? prometheus_paths : sd_paths, on_value, r, &r->cut, err) < 0) {
         free(r);
         return -1;
     }
@@ -238,26 +238,26 @@ void discovered_reader_set_mask(struct discovered_reader *r, void (*mask)(void *
 
 int discovered_reader_feed(struct discovered_reader *r, const void *p, size_t n, struct err *err)
 {
-    return json_cut_feed(r->cut, p, n, err);
+    return json_pick_feed(r->cut, p, n, err);
 }
 
 int discovered_reader_end(struct discovered_reader *r, struct err *err)
 {
-    if (json_cut_end(r->cut, err) < 0)
+    if (json_pick_end(r->cut, err) < 0)
         return -1;
     return r->has_list ? 0 : err_set(err, ERR_FAILED, "there is no list of targets in it");
 }
 
 bool discovered_reader_is_malformed(const struct discovered_reader *r)
 {
-    return json_cut_is_malformed(r->cut);
+    return json_pick_is_malformed(r->cut);
 }
 
 void discovered_reader_free(struct discovered_reader *r)
 {
     if (!r)
         return;
-    json_cut_free(r->cut);
+    json_pick_free(r->cut);
     buf_release(&r->masked);
     strlist_release(&r->addresses);
     strlist_release(&r->labels);

@@ -11,18 +11,18 @@
 #define MAX_QUERY 400
 
 /* One profile of pprof_config, or one of Parca's defaults. */
-struct profile {
+struct parca_profile {
     const char *name;
     const char *path;
     bool enabled;
 };
 
-struct profiles {
-    struct profile items[MAX_PROFILES];
+struct parca_profiles {
+    struct parca_profile items[MAX_PROFILES];
     size_t n;
 };
 
-static const struct profile parca_defaults[] = {
+static const struct parca_profile parca_defaults[] = {
     {"memory", PPROF_DIRECTORY "/allocs", true},       {"block", PPROF_DIRECTORY "/block", true},
     {"goroutine", PPROF_DIRECTORY "/goroutine", true}, {"mutex", PPROF_DIRECTORY "/mutex", true},
     {"process_cpu", PPROF_DIRECTORY "/profile", true},
@@ -36,21 +36,21 @@ static const char *handler_kind(const char *handler)
                                                : handler;
 }
 
-static struct profile *find_or_add_profile(struct profiles *l, const char *name)
+static struct parca_profile *find_or_add_profile(struct parca_profiles *l, const char *name)
 {
     for (size_t i = 0; i < l->n; i++)
         if (strcmp(l->items[i].name, name) == 0)
             return &l->items[i];
     if (l->n == MAX_PROFILES)
         return NULL;
-    l->items[l->n] = (struct profile){.name = name};
+    l->items[l->n] = (struct parca_profile){.name = name};
     return &l->items[l->n++];
 }
 
-static int read_profile(const struct yaml_tree *tree, const struct yaml_node *value, struct profiles *into,
-                        struct err *err)
+static int read_profile(const struct yaml_tree *tree, const struct yaml_node *value,
+                        struct parca_profiles *into, struct err *err)
 {
-    struct profile *p = find_or_add_profile(into, value->key->text);
+    struct parca_profile *p = find_or_add_profile(into, value->key->text);
     struct service service = {0};
     if (!p)
         return yaml_tree_err(tree, value, err, "more than %d profiles", MAX_PROFILES);
@@ -72,7 +72,7 @@ static int read_profile(const struct yaml_tree *tree, const struct yaml_node *va
 }
 
 /* Returns the directory of all enabled profiles, or pprof's if their directories differ. */
-static struct str common_directory(const struct profiles *l)
+static struct str common_directory(const struct parca_profiles *l)
 {
     struct str common = {0};
     for (size_t i = 0; i < l->n; i++) {
@@ -88,8 +88,8 @@ static struct str common_directory(const struct profiles *l)
 
 /* Adds the kind of a profile: the name of its handler if that is in the directory `dir`, otherwise the whole
  * path. */
-static int add_kind(const struct profile *p, struct str dir, const char *prefix, struct discovered_job *job,
-                    struct err *err)
+static int add_kind(const struct parca_profile *p, struct str dir, const char *prefix,
+                    struct discovered_job *job, struct err *err)
 {
     const char *rest = p->path + dir.n + 1;
     if (strlen(p->path) > dir.n && strncmp(p->path, dir.p, dir.n) == 0 && p->path[dir.n] == '/' &&
@@ -103,12 +103,12 @@ static int add_kind(const struct profile *p, struct str dir, const char *prefix,
     return rc;
 }
 
-static int add_kinds(const struct profiles *l, const char *prefix, struct discovered *found,
+static int add_kinds(const struct parca_profiles *l, const char *prefix, struct discovered *found,
                      struct discovered_job *job, struct err *err)
 {
     struct str dir = common_directory(l);
     for (size_t i = 0; i < l->n; i++) {
-        const struct profile *p = &l->items[i];
+        const struct parca_profile *p = &l->items[i];
         if (!p->enabled)
             continue;
         if (!p->path) {
@@ -125,7 +125,7 @@ static int add_kinds(const struct profiles *l, const char *prefix, struct discov
 int discovered_parca_read(const struct yaml_tree *tree, const struct yaml_node *config,
                           struct discovered *found, struct discovered_job *job, struct err *err)
 {
-    struct profiles l = {.n = sizeof parca_defaults / sizeof *parca_defaults};
+    struct parca_profiles l = {.n = sizeof parca_defaults / sizeof *parca_defaults};
     const struct yaml_node *pprof_config = NULL, *path_node = config;
     const char *prefix = "";
     char path[600];

@@ -31,7 +31,7 @@ struct reading {
 };
 
 /* One entry of scrape_configs. */
-struct config {
+struct scrape_config {
     const struct yaml_node *node;
     size_t job;
     bool https;
@@ -109,8 +109,8 @@ static int read_labels(const struct reading *r, const struct yaml_node *labels, 
 }
 
 /* Reads a group of targets: {targets: [...], labels: {...}}. `config` is NULL outside of a configuration. */
-static int read_group(const struct reading *r, const struct yaml_node *group, const struct config *config,
-                      struct err *err)
+static int read_group(const struct reading *r, const struct yaml_node *group,
+                      const struct scrape_config *config, struct err *err)
 {
     const struct yaml_node *targets = NULL, *labels = find_value(group, "labels");
     const char *name = NULL, *scheme = NULL;
@@ -149,12 +149,12 @@ static int read_json(const char *name, struct str text, struct discovered *into,
 
 /* Decides by the name whether a file is JSON, as Prometheus does. Files of a configuration are always read as
  * YAML, because the JSON reader cannot assign their groups to the job of the configuration. */
-static bool is_json(const char *name, const struct config *config)
+static bool is_json(const char *name, const struct scrape_config *config)
 {
     return text_ends_in(name, ".json") && !config;
 }
 
-static int read_groups(const char *name, struct str text, const struct config *config,
+static int read_groups(const char *name, struct str text, const struct scrape_config *config,
                        struct discovered *into, struct err *err)
 {
     struct yaml_tree *tree = NULL;
@@ -184,7 +184,7 @@ static int read_whole(const char *path, struct buf *ret, struct err *err)
     return rc;
 }
 
-static int read_groups_file(const char *path, const struct config *config, struct discovered *into,
+static int read_groups_file(const char *path, const struct scrape_config *config, struct discovered *into,
                             struct err *err)
 {
     struct buf text = BUF_INIT(is_json(path, config) ? SOURCE_MAX_BYTES : YAML_MAX_BYTES);
@@ -210,7 +210,7 @@ static char *make_pattern(const char *path, size_t n_literal)
 }
 
 /* Reads all files that match the path, sorted by name. The path's first `n_literal` bytes match literally. */
-static int read_matching_files(const char *path, size_t n_literal, const struct config *config,
+static int read_matching_files(const char *path, size_t n_literal, const struct scrape_config *config,
                                struct discovered *into, struct err *err)
 {
     glob_t files = {0};
@@ -232,8 +232,8 @@ static int read_matching_files(const char *path, size_t n_literal, const struct 
 /* Reads the files that match one path of `files`. As in Prometheus, only the last component of the path may
  * be a pattern, because a pattern of directories could search the whole disk. The configuration's own
  * directory matches literally. */
-static int read_entry_files(const struct reading *r, const struct config *c, const char *path,
-                            struct err *err)
+static int read_files_of_path(const struct reading *r, const struct scrape_config *c, const char *path,
+                              struct err *err)
 {
     if (strcspn(path, "*?[") < strlen(path) - strlen(file_base(path)))
         return err_set(err, ERR_FAILED, "%s: only the last component of a path may be a pattern", path);
@@ -249,7 +249,7 @@ static int read_entry_files(const struct reading *r, const struct config *c, con
 
 /* Reads the files of all file_sd_configs of one entry of scrape_configs. Adds a note for a file that is
  * missing or unreadable on this machine. Fails at a limit of the whole source. */
-static int read_file_sd(const struct reading *r, const struct config *c, struct err *err)
+static int read_file_sd(const struct reading *r, const struct scrape_config *c, struct err *err)
 {
     const struct yaml_node *sd = NULL, *files = NULL;
     if (read_list(r, c->node, "file_sd_configs", &sd, err) < 0)
@@ -261,7 +261,7 @@ static int read_file_sd(const struct reading *r, const struct config *c, struct 
             struct err why = ERR_INIT;
             if (v->kind != YAML_SCALAR || !r->dir)
                 return yaml_tree_err(r->tree, v, err, "a file must be a path");
-            int rc = read_entry_files(r, c, v->text, &why);
+            int rc = read_files_of_path(r, c, v->text, &why);
             if (rc < 0 && why.kind == ERR_LIMIT) {
                 *err = why;
                 return yaml_tree_err_wrap(r->tree, v, err);
@@ -293,7 +293,7 @@ static const struct {
 };
 
 /* Adds notes on unsupported keys, without the values, which may be secrets. */
-static int note_unsupported(const struct reading *r, const struct config *c, struct err *err)
+static int note_unsupported(const struct reading *r, const struct scrape_config *c, struct err *err)
 {
     const char *job = r->into->jobs[c->job].name;
     for (const struct yaml_node *v = c->node->first; v; v = v->next) {
@@ -315,7 +315,7 @@ static int note_unsupported(const struct reading *r, const struct config *c, str
 static int read_config(const struct reading *r, const struct yaml_node *node, struct err *err)
 {
     const char *name = NULL, *scheme = NULL;
-    struct config c = {.node = node};
+    struct scrape_config c = {.node = node};
     const struct yaml_node *groups = NULL, *profiling = find_value(node, "profiling_config"),
                            *params = find_value(node, "params");
     if (node->kind != YAML_MAP)

@@ -91,7 +91,7 @@ struct fetch_planned {
 };
 
 /* A planned service, or a service from which nothing is fetched (`failure`). */
-struct fetch_service {
+struct fetch_service_report {
     const struct fetch_offer *offers;
     size_t n_offers;
     const struct fetch_planned *planned; /* in the order in which they are fetched */
@@ -152,7 +152,7 @@ struct fetch_observer {
     void (*opening)(void *ctx, const struct host *host);
     /* The host is open (gateway set) or failed (failure set). */
     void (*host)(void *ctx, const struct host *host, const struct gateway *gw, const struct err *failure);
-    void (*service)(void *ctx, const struct target *target, const struct fetch_service *s);
+    void (*service)(void *ctx, const struct target *target, const struct fetch_service_report *s);
     void (*item)(void *ctx, const struct target *target, const struct fetch_item *item);
     void (*progress)(void *ctx, const struct target *target, const struct fetch_progress *p);
     /* `service` is NULL for steps of the host. */

@@ -41,7 +41,7 @@ struct process {
     size_t n;
     size_t first; /* the first target of this destination */
     struct gateway *gw;
-    const struct retry *opening; /* the retries of opening the host */
+    const struct retry *open_retry; /* the retries of opening the host */
     bool started;
 };
 
@@ -64,7 +64,7 @@ static void *run_process(void *ctx)
     struct service_context context = {.grab = run->grab,
                                       .observe = &run->observe,
                                       .gw = process->gw,
-                                      .opening = process->opening,
+                                      .open_retry = process->open_retry,
                                       .sync = &run->sync,
                                       .participant = participant.barrier ? &participant : NULL,
                                       .budget = &budget};
@@ -82,9 +82,9 @@ static void *run_process(void *ctx)
 }
 
 static void run_services(struct run *run, const struct target *targets, size_t n, struct gateway *gw,
-                         const struct retry *opening)
+                         const struct retry *open_retry)
 {
-    struct process process = {.run = run, .targets = targets, .n = n, .gw = gw, .opening = opening};
+    struct process process = {.run = run, .targets = targets, .n = n, .gw = gw, .open_retry = open_retry};
     struct process *processes = calloc(n, sizeof *processes);
     for (size_t i = 1; processes && i < n; i++) {
         processes[i] = process;
@@ -235,18 +235,18 @@ static void run_host(struct run *run, const struct target *targets, size_t n)
     struct gateway *gw = NULL;
     struct err failure = ERR_INIT;
     const struct host *host = targets[0].host;
-    struct retry opening = {
+    struct retry open_retry = {
         .grab = run->grab, .observe = &run->observe, .target = targets, .whole_host = true};
     observe_opening(&run->observe, host);
     if (fd_cancelled(run->grab->access.cancel_fd)) {
         err_set(&failure, ERR_CANCELLED, "interrupted");
         err_append(&failure, " before it was opened");
     } else {
-        open_with_retries(run, any_compressible(run, targets, n), &opening, &gw, &failure);
+        open_with_retries(run, any_compressible(run, targets, n), &open_retry, &gw, &failure);
     }
     observe_host(&run->observe, host, gw, gw ? NULL : &failure);
     if (gw)
-        run_services(run, targets, n, gw, &opening);
+        run_services(run, targets, n, gw, &open_retry);
     else
         leave_all(run, targets, n);
     gateway_close(gw);

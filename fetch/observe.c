@@ -47,10 +47,10 @@ void observe_host(struct observe *o, const struct host *host, const struct gatew
     pthread_mutex_unlock(&o->mutex);
 }
 
-void observe_service(struct observe *o, const struct target *target, const struct fetch_service *s)
+void observe_service(struct observe *o, const struct target *target, const struct fetch_service_report *s)
 {
     struct err why;
-    struct fetch_service explained = *s;
+    struct fetch_service_report explained = *s;
     explained.failure = explain_failure(o, s->failure, &why);
     if (!o->observer->service)
         return;

@@ -20,7 +20,7 @@ void observe_release(struct observe *o);
 void observe_opening(struct observe *o, const struct host *host);
 void observe_host(struct observe *o, const struct host *host, const struct gateway *gw,
                   const struct err *failure);
-void observe_service(struct observe *o, const struct target *target, const struct fetch_service *s);
+void observe_service(struct observe *o, const struct target *target, const struct fetch_service_report *s);
 /* Names the deadline in the item's error if it is the cause, then reports the item. */
 void observe_item(struct observe *o, const struct target *target, struct fetch_item *item);
 void observe_step(struct observe *o, const struct host *host, const struct service *service,

@@ -207,14 +207,14 @@ static void report_service(struct service_run *run, const struct err *failure)
 {
     struct fetch_offer *offers = calloc(run->index.page.n + 1, sizeof *offers);
     struct fetch_planned *items = list_planned(run);
-    struct fetch_service report = {.offers = offers,
-                                   .n_offers = offers ? run->index.page.n : 0,
-                                   .planned = items,
-                                   .n_items = items ? run->plan.n : 0,
-                                   .has_clock_skew = run->clock.known,
-                                   .clock_skew_ms = run->clock.skew_ms,
-                                   .failure = failure,
-                                   .findings = &run->findings};
+    struct fetch_service_report report = {.offers = offers,
+                                          .n_offers = offers ? run->index.page.n : 0,
+                                          .planned = items,
+                                          .n_items = items ? run->plan.n : 0,
+                                          .has_clock_skew = run->clock.known,
+                                          .clock_skew_ms = run->clock.skew_ms,
+                                          .failure = failure,
+                                          .findings = &run->findings};
     for (size_t i = 0; i < report.n_offers; i++)
         offers[i] = (struct fetch_offer){run->index.page.items[i].name, run->index.page.items[i].count};
     findings_move(&run->findings, &run->plan.findings);
@@ -240,7 +240,7 @@ static void start_run(struct service_run *run, const struct service_context *con
     *run = (struct service_run){.context = context, .target = target, .secret = secret};
     pthread_mutex_init(&run->mutex, NULL);
     snprintf(run->directory, sizeof run->directory, "%s/%s", target->host->name, target->service->name);
-    retry_add_finding(context->opening, "the host could be opened", &run->findings);
+    retry_add_finding(context->open_retry, "the host could be opened", &run->findings);
 }
 
 static void end_run(struct service_run *run)

@@ -22,7 +22,7 @@ struct service_context {
     const struct fetch_grab *grab;
     struct observe *observe;
     struct gateway *gw;
-    const struct retry *opening; /* the retries of opening the host */
+    const struct retry *open_retry; /* the retries of opening the host */
     struct sync *sync;
     struct barrier_participant *participant; /* NULL: the service does not wait for other targets */
     struct budget *budget;                   /* of its process */

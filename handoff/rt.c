@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "handoff/content.h"
+#include "handoff/rt_attachment.h"
 #include "handoff/escape.h"
 #include "handoff/job.h"
 #include "base/banned.h"
@@ -230,18 +230,18 @@ static int find_file(struct handoff_job *j, char ret_transaction[static JOB_ID_S
 
 static int decode_content(void *ctx, const void *p, size_t n, struct err *err)
 {
-    return content_add(ctx, p, n, err);
+    return rt_attachment_add(ctx, p, n, err);
 }
 
 /* Decodes an attachment into `sink`, whose limit is for the decoded bytes. RT sends base64 in JSON. */
 static int read_content(struct handoff_job *j, const char *path, const struct job_sink *sink, struct err *err)
 {
-    struct content_decoder content = {.receive = sink->receive, .ctx = sink->ctx};
+    struct rt_attachment_decoder decoder = {.receive = sink->receive, .ctx = sink->ctx};
     struct job_sink encoded = {
-        .receive = decode_content, .ctx = &content, .limit = sink->limit * 2 + HTTP_ANSWER_MAX};
+        .receive = decode_content, .ctx = &decoder, .limit = sink->limit * 2 + HTTP_ANSWER_MAX};
     if (job_fetch(j, path, &encoded, err) < 0)
         return -1;
-    return j->options->dry_run ? 0 : content_end(&content, err);
+    return j->options->dry_run ? 0 : rt_attachment_end(&decoder, err);
 }
 
 static int verify_file(struct handoff_job *j, struct err *err)

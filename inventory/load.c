@@ -33,8 +33,8 @@ static int read_version(const struct schema *s, const struct yaml_node *value, v
 
 /* Defines the function that stores the node of a section. */
 #define SECTION(name)                                                                                        \
-    static int read_##name(const struct schema *s, const struct yaml_node *value, void *into,                \
-                           struct err *err)                                                                  \
+    static int store_##name(const struct schema *s, const struct yaml_node *value, void *into,               \
+                            struct err *err)                                                                 \
     {                                                                                                        \
         (void)s, (void)err;                                                                                  \
         ((struct sections *)into)->name = value;                                                             \
@@ -49,9 +49,9 @@ SECTION(self)
 SECTION(discovery)
 
 static const struct schema_key keys[] = {
-    {"version", read_version}, {"services", read_services},   {"hosts", read_hosts},
-    {"groups", read_groups},   {"trackers", read_trackers},   {"teams", read_teams},
-    {"self", read_self},       {"discovery", read_discovery}, {NULL, NULL},
+    {"version", read_version}, {"services", store_services},   {"hosts", store_hosts},
+    {"groups", store_groups},  {"trackers", store_trackers},   {"teams", store_teams},
+    {"self", store_self},      {"discovery", store_discovery}, {NULL, NULL},
 };
 
 /* ---- checks across sections ---------------------------------------------------------------------------- */

@@ -5,8 +5,8 @@
 /* The settings while they are read. */
 struct tls_reading {
     struct service_tls *tls;
-    const struct yaml_node *key;
-    const struct yaml_node *insecure;
+    const struct yaml_node *key_node;
+    const struct yaml_node *insecure_node;
 };
 
 static int read_ca(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
@@ -22,7 +22,7 @@ static int read_cert(const struct schema *s, const struct yaml_node *value, void
 static int read_key(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct tls_reading *reading = into;
-    reading->key = value;
+    reading->key_node = value;
     return schema_read_path(s, value, &reading->tls->key, err);
 }
 
@@ -36,7 +36,7 @@ static int read_server_name(const struct schema *s, const struct yaml_node *valu
 static int read_insecure(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct tls_reading *reading = into;
-    reading->insecure = value;
+    reading->insecure_node = value;
     return schema_read_flag(s, value, &reading->tls->insecure, err);
 }
 
@@ -63,11 +63,12 @@ int service_tls_read(const struct schema *s, const struct yaml_node *value, stru
         schema_read_settings(s, value, keys, &reading, err) < 0)
         return -1;
     if (ret->key && !ret->cert) {
-        yaml_tree_err(s->tree, reading.key->key, err, "\"key\" has no meaning without \"cert\"");
+        yaml_tree_err(s->tree, reading.key_node->key, err, "\"key\" has no meaning without \"cert\"");
         return err_hint(err, "add \"cert: FILE\", the certificate that the key belongs to");
     }
     if (ret->insecure && ret->ca) {
-        yaml_tree_err(s->tree, reading.insecure->key, err, "\"insecure\" and \"ca\" contradict each other");
+        yaml_tree_err(s->tree, reading.insecure_node->key, err,
+                      "\"insecure\" and \"ca\" contradict each other");
         return err_hint(err, "keep \"ca\": with it the certificate is checked");
     }
     return 0;

@@ -122,11 +122,11 @@ static void expand_key(struct blowfish *b, const unsigned char key[HASH], const 
 
 /* ---- bcrypt ---- */
 
-static void bcrypt_hash(const struct blowfish *pi, const unsigned char key[HASH],
+static void bcrypt_hash(const struct blowfish *initial, const unsigned char key[HASH],
                         const unsigned char salt[HASH], unsigned char ret[BLOCK])
 {
     static const unsigned char text[BLOCK + 1] = "OxychromaticBlowfishSwatDynamite";
-    struct blowfish b = *pi;
+    struct blowfish b = *initial;
     expand_key(&b, key, salt);
     for (int i = 0; i < COST; i++) {
         expand_key(&b, salt, NULL);
@@ -151,7 +151,7 @@ static bool sha512_hash(const void *p, size_t n, unsigned char ret[HASH])
 
 /* The inputs that all blocks share. `key` is the hash of the passphrase. */
 struct derivation {
-    const struct blowfish *pi;
+    const struct blowfish *initial;
     unsigned char key[HASH];
     unsigned rounds;
     int cancel_fd;
@@ -165,7 +165,7 @@ static bool derive_block(const struct derivation *d, unsigned char salt[HASH], u
     bool ok = true;
     memset(ret, 0, BLOCK);
     for (unsigned round = 0; ok && round < d->rounds && !fd_cancelled(d->cancel_fd); round++) {
-        bcrypt_hash(d->pi, d->key, salt, hash);
+        bcrypt_hash(d->initial, d->key, salt, hash);
         for (size_t i = 0; i < BLOCK; i++)
             ret[i] ^= hash[i];
         ok = sha512_hash(hash, sizeof hash, salt);
@@ -189,11 +189,11 @@ static bool hash_salt_and_number(const struct bcrypt_options *options, uint32_t 
     return ok;
 }
 
-static bool derive_blocks(const struct blowfish *pi, const struct passphrase *passphrase,
+static bool derive_blocks(const struct blowfish *initial, const struct passphrase *passphrase,
                           const struct bcrypt_options *options, unsigned char *ret, size_t n)
 {
     unsigned char salt[HASH], block[BLOCK];
-    struct derivation d = {.pi = pi, .rounds = options->rounds, .cancel_fd = passphrase->cancel_fd};
+    struct derivation d = {.initial = initial, .rounds = options->rounds, .cancel_fd = passphrase->cancel_fd};
     size_t blocks = (n + BLOCK - 1) / BLOCK;
     bool ok = sha512_hash(passphrase->secret->text, passphrase->secret->len, d.key);
     for (size_t b = 0; ok && b < blocks; b++) {
@@ -213,11 +213,11 @@ int bcrypt_pbkdf(const struct passphrase *passphrase, const struct bcrypt_option
     if (n > KEY_MAX || options->rounds == 0 || options->rounds > BCRYPT_ROUNDS_MAX)
         return err_set(err, ERR_FAILED, "the private key needs %u rounds of bcrypt, and 1 to %d are allowed",
                        options->rounds, BCRYPT_ROUNDS_MAX);
-    struct blowfish *pi = malloc(sizeof *pi);
-    if (!pi)
+    struct blowfish *initial = malloc(sizeof *initial);
+    if (!initial)
         return err_nomem(err);
-    bool ok = init_with_pi(pi) && derive_blocks(pi, passphrase, options, ret, n);
-    free(pi);
+    bool ok = init_with_pi(initial) && derive_blocks(initial, passphrase, options, ret, n);
+    free(initial);
     ERR_clear_error();
     if (fd_cancelled(passphrase->cancel_fd))
         return err_set(err, ERR_CANCELLED, "interrupted");

@@ -24,7 +24,7 @@ struct label_weight {
 struct label_weights {
     struct label_weight *items;
     size_t n, cap;
-    struct hash_index by_string;
+    struct hash_index by_key_and_value;
 };
 
 struct wanted {
@@ -43,13 +43,13 @@ static bool is_wanted(const void *ctx, uint32_t index)
 static int find_weight(struct label_weights *weights, uint32_t key, uint32_t value, uint32_t *ret,
                        struct err *err)
 {
-    uint64_t hash = hash_index_mix(hash_index_mix(hash_index_seed(&weights->by_string), key), value);
+    uint64_t hash = hash_index_mix(hash_index_mix(hash_index_seed(&weights->by_key_and_value), key), value);
     uint32_t at =
-        hash_index_find(&weights->by_string, hash, is_wanted, &(struct wanted){weights, key, value});
+        hash_index_find(&weights->by_key_and_value, hash, is_wanted, &(struct wanted){weights, key, value});
     if (at == HASH_INDEX_NONE) {
         if (array_reserve((void **)&weights->items, &weights->cap, weights->n + 1, sizeof *weights->items,
                           err) < 0 ||
-            hash_index_add(&weights->by_string, hash, err) < 0)
+            hash_index_add(&weights->by_key_and_value, hash, err) < 0)
             return -1;
         at = (uint32_t)weights->n++;
         weights->items[at] = (struct label_weight){.key = key, .value = value};
@@ -269,7 +269,7 @@ static int write_labels(struct report *report, write_ranks_fn *write)
     }
     free(ranks);
     free(weights.items);
-    hash_index_release(&weights.by_string);
+    hash_index_release(&weights.by_key_and_value);
     return rc;
 }
 

@@ -120,7 +120,7 @@ static void show_step(struct display *d, const struct capture_event *e)
 static void show_service(struct display *d, const struct capture_event *e)
 {
     const struct target *target = e->target;
-    struct fetch_service plan = *e->planned_service;
+    struct fetch_service_report plan = *e->planned_service;
     struct err explained;
     if (e->failure) {
         explained = explain_failure(d, target->host, target->service, e->failure);

@@ -203,7 +203,7 @@ static void show_event(void *ctx, const struct capture_event *e)
     else if (e->kind == CAPTURE_STEP)
         progress_show_step(&d->progress, e->host, e->service, e->step);
     else if (e->kind == CAPTURE_SERVICE) {
-        struct fetch_service plan = *e->planned_service;
+        struct fetch_service_report plan = *e->planned_service;
         plan.failure = failure;
         progress_show_service(&d->progress, e->target, &plan);
     }

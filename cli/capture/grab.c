@@ -136,7 +136,7 @@ static int refuse_late_command(const char *command, struct err *err)
 }
 
 /* Returns the name of the command that has the verb `word`, or NULL. */
-static const char *find_verb_owner(const char *word)
+static const char *find_command_of_verb(const char *word)
 {
     const struct command *c;
     for (size_t i = 0; (c = command_at(i)); i++)
@@ -150,7 +150,7 @@ static const char *find_verb_owner(const char *word)
 static int refuse_missing_host(const struct strlist *words, bool has_options, struct err *err)
 {
     const char *first = words->n ? words->items[0] : "", *command = find_near_command(first, false);
-    const char *file = find_file_word(words), *owner = find_verb_owner(first);
+    const char *file = find_file_word(words), *command_of_verb = find_command_of_verb(first);
     struct nearest kinds = NEAREST_INIT(first);
     char names[200];
     err_set(err, ERR_USAGE, "no host given");
@@ -161,8 +161,8 @@ static int refuse_missing_host(const struct strlist *words, bool has_options, st
                         first, first, file);
     if (has_options && command_find(first))
         return refuse_late_command(first, err);
-    if (owner)
-        return err_hint(err, "did you mean `profgrab %s %s`?", owner, first);
+    if (command_of_verb)
+        return err_hint(err, "did you mean `profgrab %s %s`?", command_of_verb, first);
     if (file && (file == first || !command))
         return target_hint_file(file, err);
     if (command)

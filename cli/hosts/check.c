@@ -208,7 +208,7 @@ static void on_host(void *ctx, const struct host *host, const struct gateway *gw
     print_reports(c, false);
 }
 
-static void add_profiles(struct report *r, const struct fetch_service *s)
+static void add_profiles(struct report *r, const struct fetch_service_report *s)
 {
     struct buf names = BUF_INIT(8000);
     for (size_t i = 0; i < s->n_offers; i++) {
@@ -224,7 +224,7 @@ static void add_profiles(struct report *r, const struct fetch_service *s)
 }
 
 /* Adds the clock skew. Ignores less than a second, because the Date header has whole seconds. */
-static void add_clock(struct report *r, const struct fetch_service *s)
+static void add_clock(struct report *r, const struct fetch_service_report *s)
 {
     char text[100], size[32];
     int64_t skew = s->clock_skew_ms / 1000 * 1000;
@@ -240,7 +240,7 @@ static void add_clock(struct report *r, const struct fetch_service *s)
     r->clock_skew_ms = s->clock_skew_ms;
 }
 
-static void on_service(void *ctx, const struct target *target, const struct fetch_service *s)
+static void on_service(void *ctx, const struct target *target, const struct fetch_service_report *s)
 {
     struct check *c = ctx;
     struct report *r = find_report(c, target->host, target->service);

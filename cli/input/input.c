@@ -25,11 +25,11 @@ static int read_all(int fd, const char *name, struct buf *ret, struct err *err)
     return fd_read_all(fd, ret) < 0 ? set_call_error(err, "read", name) : buf_check(ret, name, err);
 }
 
-/* Reads a pipe or a similar file, of which at most input_max_unsized bytes are accepted. */
+/* Reads a pipe or a similar file, of which at most input_max_of_unknown_size bytes are accepted. */
 static int read_unsized(int fd, const char *name, struct buf *ret, struct err *err)
 {
     uint64_t max_inflated = ret->max, max_unsized = 0;
-    if (input_max_unsized(&max_unsized, err) < 0)
+    if (input_max_of_unknown_size(&max_unsized, err) < 0)
         return -1;
     ret->max = max_unsized;
     int rc = read_all(fd, name, ret, err);

@@ -20,13 +20,13 @@ int input_max_bytes(uint64_t *ret, struct err *err);
 /* The default maximum, in bytes, of an input whose size is unknown until it ends, such as an HTTP answer or a
  * pipe. It is lower than that of input_max_bytes, because no limit of memory can depend on an unknown size.
  */
-#define INPUT_UNSIZED_MAX (UINT64_C(256) << 20)
+#define INPUT_UNKNOWN_SIZE_MAX (UINT64_C(256) << 20)
 
-/* Gets the maximum size of an input of unknown size: $PROFGRAB_PPROF_MAX, or INPUT_UNSIZED_MAX. ERR_USAGE if
- * the variable is not a size. */
-int input_max_unsized(uint64_t *ret, struct err *err);
+/* Gets the maximum size of an input of unknown size: $PROFGRAB_PPROF_MAX, or INPUT_UNKNOWN_SIZE_MAX.
+ * ERR_USAGE if the variable is not a size. */
+int input_max_of_unknown_size(uint64_t *ret, struct err *err);
 
-/* Adds a hint to the error of an input that is larger than input_max_unsized. Returns -1. */
+/* Adds a hint to the error of an input that is larger than input_max_of_unknown_size. Returns -1. */
 int input_hint_unknown_size(struct err *err);
 
 /* Returns whether a name means an existing file, BUNDLE:MEMBER of an existing bundle, or standard input. */
@@ -90,8 +90,8 @@ bool input_entry_is(const struct input_entry *e, enum input_content content);
 
 struct input_expand_options {
     enum input_content content; /* the content that the command accepts */
-    const char *words_before;   /* for hints: the words before BUNDLE:MEMBER, "profgrab pprof -top" */
-    const char *words_after;    /* for hints: the words after BUNDLE:MEMBER, " NEW"; NULL: none */
+    const char *hint_prefix;    /* for hints: the words before BUNDLE:MEMBER, "profgrab pprof -top" */
+    const char *hint_suffix;    /* for hints: the words after BUNDLE:MEMBER, " NEW"; NULL: none */
     struct input_keys *keys;
 };
 /*

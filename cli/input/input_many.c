@@ -32,7 +32,7 @@ static int read_unsized(struct input_result *input, struct input_keys *keys, str
 {
     struct buf bytes = BUF_INIT(0);
     uint64_t max = 0;
-    if (input_max_unsized(&max, &input->err) < 0)
+    if (input_max_of_unknown_size(&max, &input->err) < 0)
         return -1;
     confined_begin_receiving(budget, max);
     int rc = input_read(input->name, keys, &bytes, &input->err);

@@ -87,7 +87,7 @@ static int refuse_several_profiles(const struct input_expand_options *options, c
     text_printable(member, sizeof member, last, strlen(last));
     text_printable(name, sizeof name, file_base(last), strlen(file_base(last)));
     return err_hint(err, "`%s %s:%s%s` reads one, and '%s:*/%s' adds up those that match",
-                    options->words_before, bundle, member, options->words_after ? options->words_after : "",
+                    options->hint_prefix, bundle, member, options->hint_suffix ? options->hint_suffix : "",
                     bundle, name);
 }
 

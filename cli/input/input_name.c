@@ -21,9 +21,9 @@ int input_max_bytes(uint64_t *ret, struct err *err)
     return get_max(UINT64_C(4) << 30, ret, err);
 }
 
-int input_max_unsized(uint64_t *ret, struct err *err)
+int input_max_of_unknown_size(uint64_t *ret, struct err *err)
 {
-    return get_max(INPUT_UNSIZED_MAX, ret, err);
+    return get_max(INPUT_UNKNOWN_SIZE_MAX, ret, err);
 }
 
 int input_hint_unknown_size(struct err *err)

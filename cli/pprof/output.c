@@ -305,7 +305,7 @@ struct confined_task {
 };
 
 /* Programs that the child starts end with the child, which the signals of the terminal end. */
-static int begin_program(int *ret_cancel_fd, struct err *err)
+static int prepare_cancellation(int *ret_cancel_fd, struct err *err)
 {
     (void)err;
     *ret_cancel_fd = signals_cancel_fd();
@@ -315,7 +315,7 @@ static int begin_program(int *ret_cancel_fd, struct err *err)
 static int write_report_in_child(void *ctx, struct buf *ret, struct err *err)
 {
     const struct confined_task *c = ctx;
-    struct programs programs = {.directories = c->task->tools, .begin = begin_program};
+    struct programs programs = {.directories = c->task->tools, .begin = prepare_cancellation};
     const struct report_machine machine = {.write = machine_write, .run = programs_run, .ctx = &programs};
     const struct report_callbacks callbacks = {
         .sink = destination_write, .say = print_line, .ctx = c->to, .machine = &machine};

@@ -101,7 +101,7 @@ static int fetch_profile(void *ctx, const struct load_url *from, struct profile 
 {
     struct loading *l = ctx;
     uint64_t max_inflated, max;
-    if (input_max_bytes(&max_inflated, err) < 0 || input_max_unsized(&max, err) < 0)
+    if (input_max_bytes(&max_inflated, err) < 0 || input_max_of_unknown_size(&max, err) < 0)
         return -1;
     struct buf body = BUF_INIT(max);
     confined_begin_receiving(l->options->budget, max);
@@ -140,7 +140,7 @@ static int check_time(void *ctx, const char *source, struct err *err)
     return confined_budget_check(((const struct loading *)ctx)->options->budget, source, err);
 }
 
-static int begin_program(int *ret_cancel_fd, struct err *err)
+static int prepare_cancellation(int *ret_cancel_fd, struct err *err)
 {
     if (signals_install(err) < 0)
         return -1;
@@ -183,15 +183,15 @@ static int expand_word(const struct input_expand_options *expand, const char *wo
 static int expand_words(const struct pprof_options *o, struct expanded *ret, struct err *err)
 {
     struct input_expand_options expand = {.content = INPUT_PROFILES,
-                                          .words_before =
+                                          .hint_prefix =
                                               o->is_diff ? "profgrab diff OLD" : "profgrab pprof -top",
                                           .keys = o->keys};
     for (size_t i = 0; i < o->n_sources; i++)
         if (expand_word(&expand, o->sources[i], &ret->sources, &ret->sums_sources, err) < 0)
             return -1;
     if (o->is_diff) {
-        expand.words_before = "profgrab diff";
-        expand.words_after = " NEW";
+        expand.hint_prefix = "profgrab diff";
+        expand.hint_suffix = " NEW";
     }
     return o->base ? expand_word(&expand, o->base, &ret->bases, &ret->sums_bases, err) : 0;
 }
@@ -281,7 +281,7 @@ int pprof_load(const struct pprof_options *o, struct pprof_kept *keep, struct pr
 {
     struct expanded words = {0};
     struct loading l = {.options = o,
-                        .programs = {.directories = o->tools, .begin = begin_program},
+                        .programs = {.directories = o->tools, .begin = prepare_cancellation},
                         .words = &words,
                         .keep = keep};
     struct load load = {0};
@@ -300,12 +300,13 @@ int pprof_load(const struct pprof_options *o, struct pprof_kept *keep, struct pr
 
 /* ---- a comparison of kept profiles --------------------------------------------------------------------- */
 
-/* The context of the callbacks: the kept profiles that are read next. */
+/* The context of the callbacks. `order` has the indices of the kept profiles in the order of reading;
+ * `position` is the place in it of the next one. */
 struct comparing {
     struct loading loading;
     struct pprof_kept *kept;
-    size_t next[2];
-    size_t at;
+    size_t order[2];
+    size_t position;
 };
 
 static int find_no_url(void *ctx, const char *source, struct load_url *ret, struct err *err)
@@ -322,7 +323,7 @@ static int take_kept(void *ctx, struct load_item *items, size_t n, struct err *e
     struct comparing *c = ctx;
     (void)err;
     for (size_t i = 0; i < n; i++) {
-        struct profile **kept = &c->kept->profiles[c->next[c->at++]];
+        struct profile **kept = &c->kept->profiles[c->order[c->position++]];
         items[i].profile = *kept;
         *kept = NULL;
     }
@@ -334,9 +335,9 @@ int pprof_load_kept(const struct pprof_options *o, struct pprof_kept *kept, stru
 {
     size_t from = change.from, to = change.to;
     struct comparing c = {
-        .loading = {.options = o, .programs = {.directories = o->tools, .begin = begin_program}},
+        .loading = {.options = o, .programs = {.directories = o->tools, .begin = prepare_cancellation}},
         .kept = kept,
-        .next = {to, from}};
+        .order = {to, from}};
     const struct load_callbacks callbacks = {
         .find_url = find_no_url, .read = take_kept, .check_time = check_time, .say = print_line, .ctx = &c};
     bool is_change = from != SIZE_MAX;

@@ -506,7 +506,7 @@ static int show_words(const struct goroutines_options *o, const struct strlist *
 {
     struct input_keys keys = {&o->identities, o->passphrase_file, "--identity", NULL, NULL};
     struct input_expand_options expand = {
-        .content = INPUT_DUMPS, .words_before = "profgrab goroutines", .keys = &keys};
+        .content = INPUT_DUMPS, .hint_prefix = "profgrab goroutines", .keys = &keys};
     struct strlist lists[2] = {{0}, {0}};
     struct dump_list list = {.o = o, .keys = &keys};
     struct confined_budget budget;

@@ -149,7 +149,7 @@ static int add_inputs(struct merge *m, size_t at, size_t *ret_n, struct err *err
 static int expand_word(struct merge *m, const char *word, struct err *err)
 {
     struct input_expand_options expand = {
-        .content = INPUT_PROFILES, .words_before = "profgrab merge -o OUT", .keys = &m->keys};
+        .content = INPUT_PROFILES, .hint_prefix = "profgrab merge -o OUT", .keys = &m->keys};
     char *name = NULL;
     double weight = 1;
     size_t before = m->names.n;

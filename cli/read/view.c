@@ -147,7 +147,7 @@ static int expand_words(const struct strlist *words, struct page_job *job, struc
                         struct err *err)
 {
     struct input_expand_options expand = {
-        .content = INPUT_BOTH, .words_before = "profgrab view", .keys = &job->keys};
+        .content = INPUT_BOTH, .hint_prefix = "profgrab view", .keys = &job->keys};
     if (words->n == 1 && file_exists(words->items[0]))
         return strlist_add(ret, words->items[0], err);
     for (size_t i = 0; i < words->n; i++) {

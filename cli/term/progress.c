@@ -372,7 +372,8 @@ void progress_show_host(struct progress *p, const struct host *host, const struc
     pthread_mutex_unlock(&p->mutex);
 }
 
-void progress_show_service(struct progress *p, const struct target *target, const struct fetch_service *s)
+void progress_show_service(struct progress *p, const struct target *target,
+                           const struct fetch_service_report *s)
 {
     char target_name[600];
     pthread_mutex_lock(&p->mutex);

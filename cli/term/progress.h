@@ -50,7 +50,8 @@ void progress_show_opening(struct progress *p, const struct host *host);
 void progress_show_host(struct progress *p, const struct host *host, const struct gateway *gw,
                         const struct err *failure);
 /* Shows the findings of a service, and its failure if nothing is fetched from it. */
-void progress_show_service(struct progress *p, const struct target *target, const struct fetch_service *s);
+void progress_show_service(struct progress *p, const struct target *target,
+                           const struct fetch_service_report *s);
 /* Shows a finished item: its size, or its failure, and its findings. */
 void progress_show_item(struct progress *p, const struct target *target, const struct fetch_item *item);
 /* Shows an item that is being fetched, or that waits. */

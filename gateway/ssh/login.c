@@ -66,9 +66,9 @@ static int connect_step(struct login_attempt *attempt, struct err *err)
     bool differs = ip[0] && strcmp(ip, to.host) != 0;
     snprintf(steps->current.detail, sizeof steps->current.detail, "%s%s%s%s", destination_name(&to, name),
              differs ? " (" : "", differs ? ip : "", differs ? ")" : "");
-    if (rc == 0 && attempt->login->connected)
+    if (rc == 0 && attempt->login->connect_reported)
         return 0;
-    attempt->login->connected = rc == 0;
+    attempt->login->connect_reported = rc == 0;
     return steps_end(steps, rc, err);
 }
 

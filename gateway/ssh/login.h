@@ -11,8 +11,8 @@
 struct login {
     const struct hop *hop;
     struct steps *steps;
-    bool connected;      /* an attempt has reported the connection; later attempts do not report it again */
-    bool server_is_busy; /* the server reported that it is busy */
+    bool connect_reported; /* an attempt has reported the connection; later attempts do not report it again */
+    bool server_is_busy;   /* the server reported that it is busy */
     struct session *session; /* of a successful attempt; the caller owns it */
 };
 

@@ -297,7 +297,7 @@ static bool set_place(struct instruction *code, const struct frame *innermost)
         return false;
     code->file = innermost->file;
     code->line = innermost->line;
-    if (innermost->function.n && !(code->function.n && demangle_wanted(innermost->function, &mangled)))
+    if (innermost->function.n && !(code->function.n && demangle_find_mangled(innermost->function, &mangled)))
         code->function = innermost->function;
     return true;
 }

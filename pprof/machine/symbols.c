@@ -53,7 +53,7 @@ static int read_entries(struct table *t)
             return -1;
         e.matches = regex_matches(t->report->symbol, e.name);
         t->entries[t->n] = e;
-        if (!e.matches && !demangle_wanted(e.name, &t->entries[t->n].mangled))
+        if (!e.matches && !demangle_find_mangled(e.name, &t->entries[t->n].mangled))
             t->entries[t->n].mangled = STR("");
         t->n++;
     }
@@ -99,7 +99,7 @@ static int demangle_entries(struct table *t)
     if (rc == 0 && input.n)
         rc = demangle(t, SYMBOLIZE_CXXFILT, input, &t->full);
     if (rc == 0 && input.n)
-        rc = demangle(t, SYMBOLIZE_CXXFILT_P, input, &t->brief);
+        rc = demangle(t, SYMBOLIZE_CXXFILT_NO_PARAMETERS, input, &t->brief);
     struct str full = {buf_str(&t->full), t->full.len}, brief = {buf_str(&t->brief), t->brief.len};
     for (size_t i = 0; rc == 0 && i < t->n; i++)
         if (t->entries[i].mangled.n) {

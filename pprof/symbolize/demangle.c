@@ -22,7 +22,7 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
-bool demangle_wanted(struct str name, struct str *ret)
+bool demangle_find_mangled(struct str name, struct str *ret)
 {
     if (str_begins(name, "__Z") || str_begins(name, "__R"))
         name = (struct str){name.p + 1, name.n - 1};

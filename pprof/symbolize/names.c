@@ -96,7 +96,7 @@ static int write_names(const struct namer *n, struct buf *to)
     struct str name;
     for (size_t i = 0; i < n->profile->n_functions; i++) {
         const struct profile_function *f = &n->profile->functions[i];
-        if (needs_name(f) && demangle_wanted(profile_str(n->profile, f->system_name), &name)) {
+        if (needs_name(f) && demangle_find_mangled(profile_str(n->profile, f->system_name), &name)) {
             buf_add(to, name.p, name.n);
             buf_addc(to, '\n');
         }
@@ -109,9 +109,9 @@ static int write_names(const struct namer *n, struct buf *to)
 static int run_cxxfilt(const struct namer *n, const struct buf *names, struct buf *answer)
 {
     struct err why = ERR_INIT;
-    const struct symbolize_call call = {.program = n->mode->demangle == DEMANGLE_FULL ? SYMBOLIZE_CXXFILT
-                                                                                      : SYMBOLIZE_CXXFILT_P,
-                                        .input = {names->data, names->len}};
+    const struct symbolize_call call = {
+        .program = n->mode->demangle == DEMANGLE_FULL ? SYMBOLIZE_CXXFILT : SYMBOLIZE_CXXFILT_NO_PARAMETERS,
+        .input = {names->data, names->len}};
     if (names->len == 0 || n->tools->run(n->tools->ctx, &call, answer, &why) == 0)
         return 0;
     if (why.kind == ERR_CANCELLED || answer->out_of_memory) {
@@ -157,7 +157,7 @@ static int set_names(struct namer *n, struct str answer)
         if (!needs_name(f))
             continue;
         f->name = f->system_name;
-        if (demangle_wanted(name, &mangled) && next_line(&answer, &line) && !str_equal(mangled, line))
+        if (demangle_find_mangled(name, &mangled) && next_line(&answer, &line) && !str_equal(mangled, line))
             rc = set_demangled_name(n, f, mangled, line);
         else
             rc = simplify_name(n, name, &f->name);

@@ -29,8 +29,8 @@
 #define PROGRAM_OUTPUT_PER_BYTE 16
 
 static const char *const program_names[] = {
-    [SYMBOLIZE_ADDR2LINE] = "addr2line", [SYMBOLIZE_NM] = "nm",     [SYMBOLIZE_CXXFILT] = "c++filt",
-    [SYMBOLIZE_CXXFILT_P] = "c++filt",   [SYMBOLIZE_NM_ALL] = "nm", [SYMBOLIZE_OBJDUMP] = "objdump",
+    [SYMBOLIZE_ADDR2LINE] = "addr2line",           [SYMBOLIZE_NM] = "nm",     [SYMBOLIZE_CXXFILT] = "c++filt",
+    [SYMBOLIZE_CXXFILT_NO_PARAMETERS] = "c++filt", [SYMBOLIZE_NM_ALL] = "nm", [SYMBOLIZE_OBJDUMP] = "objdump",
     [SYMBOLIZE_LLVM] = "llvm-symbolizer"};
 
 /* llvm-symbolizer asks the servers of this variable for debug information. If the variable is empty, that of
@@ -198,7 +198,7 @@ static void make_command(const struct symbolize_call *call, const char *path, co
         [SYMBOLIZE_ADDR2LINE] = {path, "-aif", "-e", operand},
         [SYMBOLIZE_NM] = {path, "--numeric-sort", "--print-size", "--format=posix", operand},
         [SYMBOLIZE_CXXFILT] = {path},
-        [SYMBOLIZE_CXXFILT_P] = {path, "-p"},
+        [SYMBOLIZE_CXXFILT_NO_PARAMETERS] = {path, "-p"},
         [SYMBOLIZE_NM_ALL] = {path, "-n", operand},
         [SYMBOLIZE_OBJDUMP] = {path, "--disassemble", "--demangle", "--no-show-raw-insn", "--line-numbers",
                                ret->start, ret->stop, syntax, call->intel_syntax ? "intel" : NULL, operand},

@@ -15,10 +15,10 @@ enum symbolize_program {
     SYMBOLIZE_ADDR2LINE, /* `addr2line -aif -e FILE`: reads addresses (0x401136), writes places */
     SYMBOLIZE_NM,        /* `nm --numeric-sort --print-size --format=posix FILE`: writes a table of symbols */
     SYMBOLIZE_CXXFILT,   /* `c++filt`: reads and writes names */
-    SYMBOLIZE_CXXFILT_P, /* `c++filt -p`: the same, without parameters */
-    SYMBOLIZE_NM_ALL,    /* `nm -n FILE`: writes a table of all symbols, also those without a size */
-    SYMBOLIZE_OBJDUMP,   /* `objdump --disassemble ... FILE`: writes the instructions of a range */
-    SYMBOLIZE_LLVM,      /* llvm-symbolizer: input and output as those of addr2line */
+    SYMBOLIZE_CXXFILT_NO_PARAMETERS, /* `c++filt -p`: the same, without parameters */
+    SYMBOLIZE_NM_ALL,  /* `nm -n FILE`: writes a table of all symbols, also those without a size */
+    SYMBOLIZE_OBJDUMP, /* `objdump --disassemble ... FILE`: writes the instructions of a range */
+    SYMBOLIZE_LLVM,    /* llvm-symbolizer: input and output as those of addr2line */
 };
 
 /* A program to run. */

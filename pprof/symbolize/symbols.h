@@ -102,7 +102,7 @@ int symbolz_next(struct str *rest, struct symbolz *ret, struct err *err);
 /* ---- names --------------------------------------------------------------------------------------------- */
 
 /* Returns whether c++filt should demangle the name. *ret is the part to pass (macOS adds a `_` in front). */
-bool demangle_wanted(struct str name, struct str *ret);
+bool demangle_find_mangled(struct str name, struct str *ret);
 /* Appends `text`, which c++filt wrote for the mangled name, to the buffer in upstream's form. The text must
  * come from c++filt for DEMANGLE_FULL, and from c++filt -p otherwise. */
 void demangle_shorten(struct str mangled, struct str text, enum demangle mode, struct buf *to);

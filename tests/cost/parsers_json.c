@@ -115,7 +115,7 @@ static void load_manifest(const char *p, size_t n)
 {
     struct manifest *m = NULL;
     struct buf text = BUF_INIT((size_t)256 << 20);
-    if (manifest_load(p, n, &m, NULL) < 0)
+    if (manifest_read_for_resume(p, n, &m, NULL) < 0)
         return;
     (void)manifest_check_request(m, NULL);
     (void)manifest_print(m, &text, NULL);
@@ -401,7 +401,7 @@ static void load_inventory(const char *p, size_t n)
 
 const struct cost_parser cost_json_parsers[] = {
     {"json_parse", parse_json, texts, 100, 0},
-    {"manifest_load", load_manifest, manifests, 100, 0},
+    {"manifest_read_for_resume", load_manifest, manifests, 100, 0},
     {"readme_write", write_readme, manifests, 112, 0},
     {"summary_text, summary_read", format_summary, manifests, 100, 0},
     {"page_builder_init of a manifest", draw_manifest, manifests, 200, 0},

@@ -14,7 +14,7 @@
 #include "fetch/body/index.h"
 #include "fetch/plan.h"
 #include "fetch/profiler_owner.h"
-#include "handoff/content.h"
+#include "handoff/rt_attachment.h"
 #include "handoff/escape.h"
 #include "proto/profile_store.h"
 #include "pprof/filter.h"
@@ -555,9 +555,9 @@ static const struct cost_grammar attachments[] = {
 
 static void read_content(const char *p, size_t n)
 {
-    struct content_decoder c = {.receive = discard_bytes};
-    if (content_add(&c, p, n, NULL) == 0)
-        (void)content_end(&c, NULL);
+    struct rt_attachment_decoder c = {.receive = discard_bytes};
+    if (rt_attachment_add(&c, p, n, NULL) == 0)
+        (void)rt_attachment_end(&c, NULL);
 }
 
 static const struct cost_grammar secrets[] = {
@@ -837,7 +837,7 @@ const struct cost_parser cost_text_parsers[] = {
     {"source_code_split", split_source, sources, 20, 0},
     {"source_code_trim", trim_source, sources, 2, 0},
     {"escape_markdown, escape_redmine, escape_plain", escape_text, notes, 2, 0},
-    {"content_add", read_content, attachments, 2, 0},
+    {"rt_attachment_add", read_content, attachments, 2, 0},
     {"redact_cmdline", redact_line, secrets, 2, 0},
     {"redact_text", redact_secrets, secrets, 2, 0},
     {"redact_words", redact_learned_words, repeated, 60, 0},

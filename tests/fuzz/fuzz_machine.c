@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
                                                 [SYMBOLIZE_NM] = nm,
                                                 [SYMBOLIZE_ADDR2LINE] = rest,
                                                 [SYMBOLIZE_CXXFILT] = rest,
-                                                [SYMBOLIZE_CXXFILT_P] = rest}};
+                                                [SYMBOLIZE_CXXFILT_NO_PARAMETERS] = rest}};
     struct report_settings settings = REPORT_SETTINGS_INIT;
     struct buf text = BUF_INIT((size_t)64 << 20);
     struct err err = ERR_INIT;

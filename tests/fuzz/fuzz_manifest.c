@@ -67,7 +67,7 @@ static void check_load(const uint8_t *p, size_t n)
     struct manifest *m = NULL, *again = NULL;
     struct buf text = BUF_INIT(64 << 20), once_more = BUF_INIT(64 << 20);
     struct err err = ERR_INIT;
-    if (manifest_load((const char *)p, n, &m, &err) < 0) {
+    if (manifest_read_for_resume((const char *)p, n, &m, &err) < 0) {
         fuzz_expect_err(&err);
         return;
     }
@@ -76,7 +76,7 @@ static void check_load(const uint8_t *p, size_t n)
             assert(!strchr(m->request.targets[i].host, '/') && !strchr(m->request.targets[i].service, '/'));
     assert(manifest_print(m, &text, NULL) == 0);
     check_print(&text);
-    assert(manifest_load(buf_str(&text), text.len, &again, NULL) == 0);
+    assert(manifest_read_for_resume(buf_str(&text), text.len, &again, NULL) == 0);
     assert(manifest_count_files(m) == manifest_count_files(again));
     assert(manifest_print(again, &once_more, NULL) == 0);
     assert(strcmp(buf_str(&once_more), buf_str(&text)) == 0);

@@ -62,7 +62,7 @@ static void check_demangle(struct str text)
     } else {
         mangled = STR("_Z1f");
     }
-    (void)demangle_wanted(mangled, &ignored);
+    (void)demangle_find_mangled(mangled, &ignored);
     for (enum demangle mode = DEMANGLE_SIMPLE; mode < DEMANGLE_NONE; mode++) {
         struct buf to = BUF_INIT(1u << 22);
         demangle_shorten(mangled, name, mode, &to);

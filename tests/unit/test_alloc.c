@@ -867,7 +867,7 @@ static int load_manifest(void *ctx, struct err *err)
     struct manifest *m = NULL;
     /* jansson's parser has another message for a lack of memory. */
     alloc.json_works = true;
-    int rc = manifest_load(in->p, in->n, &m, err);
+    int rc = manifest_read_for_resume(in->p, in->n, &m, err);
     alloc.json_works = false;
     if (rc < 0)
         return -1;

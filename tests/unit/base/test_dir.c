@@ -415,7 +415,7 @@ static void a_nameless_file_never_replaces_a_file(void **state)
     assert_int_equal(scratch_count(s.inside), 1);
     assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
     assert_ok(fd_write_all(fd, "abc", 3, &err), &err);
-    if (dir_can_give_name(fd)) {
+    if (dir_can_name_file(fd)) {
         assert_int_equal(dir_give_name(&s.dir, fd, "taken", &err), -1);
         assert_int_equal(err.kind, ERR_EXISTS);
         assert_ok(dir_give_name(&s.dir, fd, "new", &err), &err);
@@ -424,7 +424,7 @@ static void a_nameless_file_never_replaces_a_file(void **state)
     fd_close(&fd);
     /* A file that has or had a name cannot be linked again. */
     fd = dir_open(&s.dir, "taken", &err);
-    assert_false(dir_can_give_name(fd));
+    assert_false(dir_can_name_file(fd));
     assert_int_equal(dir_give_name(&s.dir, fd, "other", &err), -1);
     assert_int_equal(err.kind, ERR_UNSUPPORTED);
     fd_close(&fd);

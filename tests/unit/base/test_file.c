@@ -305,7 +305,7 @@ static void an_atomic_file_gets_a_free_name_and_replaces_nothing(void **state)
         assert_ok(atomic_file_new(path, &d, &err), &err);
         assert_ok(fd_write_all(atomic_file_fd(d), "abc", 3, &err), &err);
         assert_ok(atomic_file_sync(d, &err), &err);
-        assert_ok(atomic_file_give_free_name(d, path, ".txt", &got, &err), &err);
+        assert_ok(atomic_file_give_unused_name(d, path, ".txt", &got, &err), &err);
         assert_string_equal(got, i == 0 ? path : second);
         assert_int_equal(scratch_mode(got), 0600);
         atomic_file_free(d);

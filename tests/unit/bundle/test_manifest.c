@@ -598,7 +598,7 @@ static void a_cut_manifest_is_not_read(void **state)
 static int load_text(const char *text, size_t n, struct manifest **ret, struct err *err)
 {
     struct manifest *m = NULL;
-    int rc = manifest_load(text, n, &m, err);
+    int rc = manifest_read_for_resume(text, n, &m, err);
     assert_true(rc == 0 ? m != NULL : m == NULL);
     *ret = m;
     return rc;

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "discovery/discovery.h"
-#include "discovery/json_cut.h"
+#include "discovery/json_pick.h"
 #include "tests/unit/damage.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"

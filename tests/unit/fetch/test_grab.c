@@ -95,7 +95,7 @@ static void run_minimal(const struct fetch_observer *observer)
     assert_ok(fetch_probe(&grab, &err), &err);
 }
 
-static void list_planned(void *ctx, const struct target *target, const struct fetch_service *s)
+static void list_planned(void *ctx, const struct target *target, const struct fetch_service_report *s)
 {
     struct strlist *planned = ctx;
     (void)target;
@@ -130,7 +130,7 @@ static void a_grab_runs_without_an_observer(void **state)
 
 /* ---- a service of a discovery source ----------------------------------------------------------------- */
 
-static void store_hint(void *ctx, const struct target *target, const struct fetch_service *s)
+static void store_hint(void *ctx, const struct target *target, const struct fetch_service_report *s)
 {
     char *hint = ctx;
     (void)target;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "handoff/attachment.h"
-#include "handoff/content.h"
+#include "handoff/rt_attachment.h"
 #include "handoff/decide.h"
 #include "handoff/handoff.h"
 #include "handoff/escape.h"
@@ -179,11 +179,11 @@ static int add_bytes(void *ctx, const void *p, size_t n, struct err *err)
 /* Decodes the answer byte by byte, as if each byte arrived alone. */
 static int decode(const char *p, size_t n, struct buf *out, struct err *err)
 {
-    struct content_decoder c = {.receive = add_bytes, .ctx = out};
+    struct rt_attachment_decoder c = {.receive = add_bytes, .ctx = out};
     for (size_t i = 0; i < n; i++)
-        if (content_add(&c, p + i, 1, err) < 0)
+        if (rt_attachment_add(&c, p + i, 1, err) < 0)
             return -1;
-    return content_end(&c, err);
+    return rt_attachment_end(&c, err);
 }
 
 static void base64_content_of_an_answer_is_decoded(void **state)

@@ -315,7 +315,7 @@ static struct finding findings[] = {{.rule = &rules[0], .text = busy}, {.rule = 
 static void report_findings(struct display *s)
 {
     struct target t = target_of(s, 0);
-    struct fetch_service service = {.findings = &(struct findings){.items = findings, .n = 2}};
+    struct fetch_service_report service = {.findings = &(struct findings){.items = findings, .n = 2}};
     progress_show_service(&s->progress, &t, &service);
 }
 

@@ -32,8 +32,7 @@ int manifest_read(const char *text, size_t n, struct manifest **ret, struct err 
     return rc;
 }
 
-/* ---- checks that the rows of manifest_rows.c do not make ------------------------------------------------
- */
+/* ---- checks that the rows of manifest_rows.c do not make ----------------------------------------------- */
 
 static int refuse_copy(const json_t *root, struct err *err)
 {
@@ -43,7 +42,7 @@ static int refuse_copy(const json_t *root, struct err *err)
     return err_hint(err, "the sender of this copy has the original bundle");
 }
 
-struct path_list {
+struct entry_counter {
     struct manifest *m;
     const char *last; /* the path added last; NULL: none */
     size_t n_entries; /* files and directories; a directory counts again if its files are not adjacent */
@@ -52,16 +51,16 @@ struct path_list {
 /* Adds a path to the index. Refuses a manifest whose files a work directory has no room for. */
 static int add_path(void *ctx, json_t *item, const struct file_entry *file, struct err *err)
 {
-    struct path_list *list = ctx;
+    struct entry_counter *counter = ctx;
     (void)item;
-    if (manifest_has_path(list->m, file->path))
+    if (manifest_has_path(counter->m, file->path))
         return err_set(err, ERR_FAILED, PATH_MANIFEST " describes %s twice", file->path);
-    list->n_entries += 1 + path_count_new_directories(list->last, file->path);
-    list->last = file->path;
-    if (list->n_entries > WORKDIR_MAX_ENTRIES)
+    counter->n_entries += 1 + path_count_new_directories(counter->last, file->path);
+    counter->last = file->path;
+    if (counter->n_entries > WORKDIR_MAX_ENTRIES)
         return err_set(err, ERR_FAILED, PATH_MANIFEST " has more than %d files and directories",
                        WORKDIR_MAX_ENTRIES);
-    return manifest_add_path(list->m, file->path, err);
+    return manifest_add_path(counter->m, file->path, err);
 }
 
 static bool is_below(const char *file, const char *outer, const char *inner)
@@ -131,7 +130,7 @@ static void drop_run_results(json_t *root)
         json_object_del(root, keys[i]);
 }
 
-int manifest_load(const char *text, size_t n, struct manifest **ret, struct err *err)
+int manifest_read_for_resume(const char *text, size_t n, struct manifest **ret, struct err *err)
 {
     json_t *root = NULL;
     struct manifest *m = NULL;
@@ -142,7 +141,7 @@ int manifest_load(const char *text, size_t n, struct manifest **ret, struct err 
         goto out;
     drop_run_results(root);
     if (manifest_read_json(root, &m, err) < 0 ||
-        manifest_json_visit_items(root, add_path, &(struct path_list){.m = m}, err) < 0 ||
+        manifest_json_visit_items(root, add_path, &(struct entry_counter){.m = m}, err) < 0 ||
         check_and_index_hosts(m, err) < 0)
         goto out;
     m->index->resumed = true;

@@ -1,7 +1,7 @@
 /* An attachment in Request Tracker's answer: parsing it whole and in pieces gives the same bytes. */
 #include "tests/fuzz/fuzz.h"
 
-#include "handoff/content.h"
+#include "handoff/rt_attachment.h"
 #include "base/banned.h"
 
 static int append_piece(void *ctx, const void *p, size_t n, struct err *err)
@@ -14,17 +14,17 @@ static int append_piece(void *ctx, const void *p, size_t n, struct err *err)
 static int read_content(const uint8_t *p, size_t n, bool whole, struct buf *out)
 {
     struct err err = ERR_INIT;
-    struct content_decoder c = {.receive = append_piece, .ctx = out};
+    struct rt_attachment_decoder c = {.receive = append_piece, .ctx = out};
     int rc = 0;
     for (size_t at = 0; rc == 0 && at < n;) {
         size_t piece = whole ? n : 1u + p[at] % 8;
         if (piece > n - at)
             piece = n - at;
-        rc = content_add(&c, p + at, piece, &err);
+        rc = rt_attachment_add(&c, p + at, piece, &err);
         at += piece;
     }
     if (rc == 0)
-        rc = content_end(&c, &err);
+        rc = rt_attachment_end(&c, &err);
     if (rc < 0)
         fuzz_expect_err(&err);
     return rc;

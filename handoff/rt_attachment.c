@@ -1,4 +1,4 @@
-#include "handoff/content.h"
+#include "handoff/rt_attachment.h"
 
 #include <string.h>
 
@@ -24,7 +24,7 @@ static int set_base64_error(struct err *err)
 }
 
 /* Passes the bytes of four digits to `receive`: three bytes, minus one for each `=`. */
-static int pass_bytes(struct content_decoder *c, struct err *err)
+static int pass_bytes(struct rt_attachment_decoder *c, struct err *err)
 {
     unsigned char bytes[3] = {(unsigned char)(c->bits >> 16), (unsigned char)(c->bits >> 8),
                               (unsigned char)c->bits};
@@ -34,7 +34,7 @@ static int pass_bytes(struct content_decoder *c, struct err *err)
     return c->receive(c->ctx, bytes, n, err);
 }
 
-static int add_digit(struct content_decoder *c, char ch, struct err *err)
+static int add_digit(struct rt_attachment_decoder *c, char ch, struct err *err)
 {
     int value = digit_value(ch);
     if (ch == '=' && c->n_digits >= 2 && c->n_pads < 2) {
@@ -48,7 +48,7 @@ static int add_digit(struct content_decoder *c, char ch, struct err *err)
 }
 
 /* Adds a character of the content. Base64 in JSON needs only the escapes of line ends and of the slash. */
-static int add_content_char(struct content_decoder *c, char ch, struct err *err)
+static int add_content_char(struct rt_attachment_decoder *c, char ch, struct err *err)
 {
     if (c->escaped) {
         c->escaped = false;
@@ -60,11 +60,11 @@ static int add_content_char(struct content_decoder *c, char ch, struct err *err)
     }
     if (ch != '"')
         return add_digit(c, ch, err);
-    c->state = CONTENT_DONE;
+    c->state = RT_ATTACHMENT_DONE;
     return c->n_digits == 0 ? 0 : set_base64_error(err);
 }
 
-static void match_key_char(struct content_decoder *c, char ch)
+static void match_key_char(struct rt_attachment_decoder *c, char ch)
 {
     if (c->escaped) {
         c->escaped = false;
@@ -72,42 +72,43 @@ static void match_key_char(struct content_decoder *c, char ch)
     } else if (ch == '\\') {
         c->escaped = true;
     } else if (ch == '"') {
-        c->state = c->matched == sizeof key - 1 ? CONTENT_KEY_END : CONTENT_OUTSIDE;
+        c->state = c->matched == sizeof key - 1 ? RT_ATTACHMENT_KEY_END : RT_ATTACHMENT_OUTSIDE;
     } else {
         c->matched = c->matched < sizeof key - 1 && ch == key[c->matched] ? c->matched + 1 : NO_KEY;
     }
 }
 
-static void skip_outside_char(struct content_decoder *c, char ch)
+static void skip_outside_char(struct rt_attachment_decoder *c, char ch)
 {
     if (ch == ' ' || ch == '\n' || ch == '\r' || ch == '\t')
         return;
     if (ch == '"') {
         c->matched = 0;
-        c->state = c->state == CONTENT_COLON ? CONTENT_INSIDE : CONTENT_STRING;
+        c->state = c->state == RT_ATTACHMENT_COLON ? RT_ATTACHMENT_INSIDE : RT_ATTACHMENT_STRING;
     } else {
-        c->state = c->state == CONTENT_KEY_END && ch == ':' ? CONTENT_COLON : CONTENT_OUTSIDE;
+        c->state =
+            c->state == RT_ATTACHMENT_KEY_END && ch == ':' ? RT_ATTACHMENT_COLON : RT_ATTACHMENT_OUTSIDE;
     }
 }
 
-int content_add(struct content_decoder *c, const void *p, size_t n, struct err *err)
+int rt_attachment_add(struct rt_attachment_decoder *c, const void *p, size_t n, struct err *err)
 {
     const char *s = p;
-    for (size_t i = 0; i < n && c->state != CONTENT_DONE; i++) {
-        if (c->state == CONTENT_INSIDE && add_content_char(c, s[i], err) < 0)
+    for (size_t i = 0; i < n && c->state != RT_ATTACHMENT_DONE; i++) {
+        if (c->state == RT_ATTACHMENT_INSIDE && add_content_char(c, s[i], err) < 0)
             return -1;
-        if (c->state == CONTENT_STRING)
+        if (c->state == RT_ATTACHMENT_STRING)
             match_key_char(c, s[i]);
-        else if (c->state != CONTENT_INSIDE && c->state != CONTENT_DONE)
+        else if (c->state != RT_ATTACHMENT_INSIDE && c->state != RT_ATTACHMENT_DONE)
             skip_outside_char(c, s[i]);
     }
     return 0;
 }
 
-int content_end(const struct content_decoder *c, struct err *err)
+int rt_attachment_end(const struct rt_attachment_decoder *c, struct err *err)
 {
-    return c->state == CONTENT_DONE
+    return c->state == RT_ATTACHMENT_DONE
                ? 0
                : err_set(err, ERR_FAILED, "the tracker does not return the file's content%s",
-                         c->state == CONTENT_INSIDE ? " to its end" : "");
+                         c->state == RT_ATTACHMENT_INSIDE ? " to its end" : "");
 }

@@ -3,8 +3,8 @@
  * under the key "Content". An attachment may have hundreds of megabytes, so the answer is decoded as a
  * stream, in constant memory. The rest of the answer is skipped and need not be valid JSON.
  */
-#ifndef HANDOFF_CONTENT_H
-#define HANDOFF_CONTENT_H
+#ifndef HANDOFF_RT_ATTACHMENT_H
+#define HANDOFF_RT_ATTACHMENT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,17 +12,17 @@
 #include "base/base.h"
 
 /* A decoder. The caller sets the first two members, and zeroes the others. */
-struct content_decoder {
+struct rt_attachment_decoder {
     /* Receives the decoded bytes. If it returns -1, decoding ends with its error. */
     int (*receive)(void *ctx, const void *p, size_t n, struct err *err);
     void *ctx;
-    enum content_state {
-        CONTENT_OUTSIDE, /* between strings */
-        CONTENT_STRING,  /* in a string that is not the content */
-        CONTENT_KEY_END, /* after the string "Content", which is the key if a colon follows */
-        CONTENT_COLON,   /* after the colon of the key */
-        CONTENT_INSIDE,  /* in the content */
-        CONTENT_DONE,    /* after the content */
+    enum rt_attachment_state {
+        RT_ATTACHMENT_OUTSIDE, /* between strings */
+        RT_ATTACHMENT_STRING,  /* in a string that is not the content */
+        RT_ATTACHMENT_KEY_END, /* after the string "Content", which is the key if a colon follows */
+        RT_ATTACHMENT_COLON,   /* after the colon of the key */
+        RT_ATTACHMENT_INSIDE,  /* in the content */
+        RT_ATTACHMENT_DONE,    /* after the content */
     } state;
     bool escaped;      /* after a backslash */
     unsigned matched;  /* characters of "Content" that match; above seven: the string differs */
@@ -32,8 +32,8 @@ struct content_decoder {
 };
 
 /* Adds a piece of the answer. ERR_FAILED if the content is not base64. */
-int content_add(struct content_decoder *c, const void *p, size_t n, struct err *err);
+int rt_attachment_add(struct rt_attachment_decoder *c, const void *p, size_t n, struct err *err);
 /* Call it at the end of the answer. ERR_FAILED if the content is incomplete or missing. */
-int content_end(const struct content_decoder *c, struct err *err);
+int rt_attachment_end(const struct rt_attachment_decoder *c, struct err *err);
 
 #endif

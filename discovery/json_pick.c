@@ -3,7 +3,7 @@
  * list or mapping without wanted values it only counts brackets and finds the ends of strings (state
  * SKIPPING).
  */
-#include "discovery/json_cut.h"
+#include "discovery/json_pick.h"
 
 #include <jansson.h>
 #include <stdint.h>
@@ -43,10 +43,10 @@ struct level {
     const struct node *node; /* NULL: no path leads here */
 };
 
-struct json_cut {
+struct json_pick {
     struct node nodes[MAX_NODES]; /* the first is the root */
     size_t n_nodes;
-    json_cut_fn *report;
+    json_pick_fn *report;
     void *ctx;
     enum state state;
     const struct node *node; /* of the next or current value; NULL: no path leads there */
@@ -64,7 +64,7 @@ struct json_cut {
 /* ---- paths --------------------------------------------------------------------------------------------- */
 
 /* Returns the child of a node, or NULL. */
-static struct node *find_child(struct json_cut *c, const struct node *parent, const char *key, size_t n)
+static struct node *find_child(struct json_pick *c, const struct node *parent, const char *key, size_t n)
 {
     for (size_t i = 1; i < c->n_nodes; i++) {
         struct node *node = &c->nodes[i];
@@ -76,7 +76,7 @@ static struct node *find_child(struct json_cut *c, const struct node *parent, co
 
 /* Returns whether a path continues below the node: with a key if `is_map`, else with the elements of a list.
  */
-static bool has_child(const struct json_cut *c, const struct node *node, bool is_map)
+static bool has_child(const struct json_pick *c, const struct node *node, bool is_map)
 {
     for (size_t i = 1; node && i < c->n_nodes; i++)
         if (c->nodes[i].parent == node && (*c->nodes[i].key != '[') == is_map)
@@ -84,7 +84,7 @@ static bool has_child(const struct json_cut *c, const struct node *node, bool is
     return false;
 }
 
-static int add_path(struct json_cut *c, const char *path, int path_index, struct err *err)
+static int add_path(struct json_pick *c, const char *path, int path_index, struct err *err)
 {
     struct node *node = &c->nodes[0];
     for (size_t n; *path; path += n) {
@@ -103,10 +103,10 @@ static int add_path(struct json_cut *c, const char *path, int path_index, struct
     return 0;
 }
 
-int json_cut_new(const char *const *paths, json_cut_fn *report, void *ctx, struct json_cut **ret,
-                 struct err *err)
+int json_pick_new(const char *const *paths, json_pick_fn *report, void *ctx, struct json_pick **ret,
+                  struct err *err)
 {
-    struct json_cut *c = calloc(1, sizeof *c);
+    struct json_pick *c = calloc(1, sizeof *c);
     if (!c)
         return err_nomem(err);
     c->nodes[0].path_index = -1;
@@ -118,14 +118,14 @@ int json_cut_new(const char *const *paths, json_cut_fn *report, void *ctx, struc
     buf_init(&c->wildcard_key, MAX_TEXT);
     for (int i = 0; paths[i]; i++)
         if (add_path(c, paths[i], i, err) < 0) {
-            json_cut_free(c);
+            json_pick_free(c);
             return -1;
         }
     *ret = c;
     return 0;
 }
 
-void json_cut_free(struct json_cut *c)
+void json_pick_free(struct json_pick *c)
 {
     if (!c)
         return;
@@ -134,12 +134,12 @@ void json_cut_free(struct json_cut *c)
     free(c);
 }
 
-const char *json_cut_key(const struct json_cut *c)
+const char *json_pick_key(const struct json_pick *c)
 {
     return buf_str(&c->wildcard_key);
 }
 
-static int report_value(struct json_cut *c, enum json_cut_kind kind, const char *text, struct err *err)
+static int report_value(struct json_pick *c, enum json_pick_kind kind, const char *text, struct err *err)
 {
     return c->node && c->node->path_index >= 0
                ? c->report(c->ctx, (size_t)c->node->path_index, kind, text, err)
@@ -148,7 +148,7 @@ static int report_value(struct json_cut *c, enum json_cut_kind kind, const char 
 
 /* ---- containers ---------------------------------------------------------------------------------------- */
 
-static int open_level(struct json_cut *c, bool is_map, struct err *err)
+static int open_level(struct json_pick *c, bool is_map, struct err *err)
 {
     if (c->depth == MAX_DEPTH)
         return err_set(err, ERR_FAILED, "it is nested deeper than %d levels", MAX_DEPTH);
@@ -167,7 +167,7 @@ static int open_level(struct json_cut *c, bool is_map, struct err *err)
 }
 
 /* Closes a container. Returns 1 if the bracket does not match. */
-static int close_level(struct json_cut *c, bool is_map, struct err *err)
+static int close_level(struct json_pick *c, bool is_map, struct err *err)
 {
     const struct level *l = &c->levels[c->depth - 1];
     if (l->is_map != is_map)
@@ -178,13 +178,13 @@ static int close_level(struct json_cut *c, bool is_map, struct err *err)
     c->skipped_depth = 0;
     c->state = c->depth ? AT_NEXT : AT_END;
     c->node = l->node;
-    return report_value(c, is_map ? JSON_CUT_MAP : JSON_CUT_LIST, NULL, err);
+    return report_value(c, is_map ? JSON_PICK_MAP : JSON_PICK_LIST, NULL, err);
 }
 
 /* ---- strings and words --------------------------------------------------------------------------------- */
 
 /* Decodes the string's escapes in place. */
-static int decode_escapes(struct json_cut *c, struct err *err)
+static int decode_escapes(struct json_pick *c, struct err *err)
 {
     struct buf quoted = BUF_INIT(MAX_TEXT + 2);
     buf_addc(&quoted, '"');
@@ -208,7 +208,7 @@ static int decode_escapes(struct json_cut *c, struct err *err)
     return buf_check(&c->text, "a string in it", err);
 }
 
-static int end_key(struct json_cut *c, struct err *err)
+static int end_key(struct json_pick *c, struct err *err)
 {
     const struct node *parent = c->levels[c->depth - 1].node;
     c->state = AT_COLON;
@@ -223,7 +223,7 @@ static int end_key(struct json_cut *c, struct err *err)
     return buf_check(&c->wildcard_key, "a key in it", err);
 }
 
-static int end_string(struct json_cut *c, struct err *err)
+static int end_string(struct json_pick *c, struct err *err)
 {
     if (c->skipped_depth) {
         c->state = SKIPPING;
@@ -236,7 +236,7 @@ static int end_string(struct json_cut *c, struct err *err)
     if (c->is_key)
         return end_key(c, err);
     c->state = c->depth ? AT_NEXT : AT_END;
-    return report_value(c, JSON_CUT_TEXT, buf_str(&c->text), err);
+    return report_value(c, JSON_PICK_TEXT, buf_str(&c->text), err);
 }
 
 static bool is_word(const char *s)
@@ -246,17 +246,17 @@ static bool is_word(const char *s)
 }
 
 /* Ends a number, true, false or null. Returns 1 if it is invalid. */
-static int end_word(struct json_cut *c, struct err *err)
+static int end_word(struct json_pick *c, struct err *err)
 {
     c->state = c->depth ? AT_NEXT : AT_END;
     if (buf_check(&c->text, "a number in it", err) < 0)
         return -1;
     if (!is_word(buf_str(&c->text)))
         return 1;
-    return report_value(c, JSON_CUT_OTHER, buf_str(&c->text), err);
+    return report_value(c, JSON_PICK_OTHER, buf_str(&c->text), err);
 }
 
-static void begin_string(struct json_cut *c, bool is_key)
+static void begin_string(struct json_pick *c, bool is_key)
 {
     c->state = IN_STRING;
     c->is_key = is_key;
@@ -277,7 +277,7 @@ static bool ends_or_escapes(uint64_t eight)
 }
 
 /* Reads the string to its end, to an escape, or to the end of the piece. Returns the number of bytes. */
-static size_t read_string(struct json_cut *c, const char *p, size_t n)
+static size_t read_string(struct json_pick *c, const char *p, size_t n)
 {
     size_t i = 0;
     for (uint64_t eight; n - i >= sizeof eight; i += sizeof eight) {
@@ -306,7 +306,7 @@ static bool is_word_char(char b)
 }
 
 /* Starts a value. Returns 1 if b starts none. */
-static int begin_value(struct json_cut *c, char b, struct err *err)
+static int begin_value(struct json_pick *c, char b, struct err *err)
 {
     if (b == '{' || b == '[')
         return open_level(c, b == '{', err);
@@ -323,7 +323,7 @@ static int begin_value(struct json_cut *c, char b, struct err *err)
 }
 
 /* Returns 1 if the byte is invalid. */
-static int handle_byte_after_value(struct json_cut *c, char b, struct err *err)
+static int handle_byte_after_value(struct json_pick *c, char b, struct err *err)
 {
     const struct level *l = &c->levels[c->depth - 1];
     if (b == '}' || b == ']')
@@ -337,7 +337,7 @@ static int handle_byte_after_value(struct json_cut *c, char b, struct err *err)
 }
 
 /* Skips from p[*i] on to the end of the unwanted container. Returns 1 if p[*i] is invalid. */
-static int skip_container(struct json_cut *c, const char *p, size_t n, size_t *i, struct err *err)
+static int skip_container(struct json_pick *c, const char *p, size_t n, size_t *i, struct err *err)
 {
     for (; *i < n; (*i)++) {
         char b = p[*i];
@@ -364,7 +364,7 @@ static int skip_container(struct json_cut *c, const char *p, size_t n, size_t *i
 }
 
 /* Handles a byte outside strings and words. Returns 1 if it is invalid. */
-static int handle_byte(struct json_cut *c, char b, struct err *err)
+static int handle_byte(struct json_pick *c, char b, struct err *err)
 {
     if (is_blank(b))
         return 0;
@@ -399,7 +399,7 @@ static int handle_byte(struct json_cut *c, char b, struct err *err)
     return 1;
 }
 
-static int refuse_byte(struct json_cut *c, size_t i, char b, struct err *err)
+static int refuse_byte(struct json_pick *c, size_t i, char b, struct err *err)
 {
     c->malformed = true;
     if (c->depth == 0 && c->state == AT_VALUE && b == '<')
@@ -408,7 +408,7 @@ static int refuse_byte(struct json_cut *c, size_t i, char b, struct err *err)
 }
 
 /* Handles bytes from p[*i] on, and advances *i unless a word ends. Returns 1 if p[*i] is invalid. */
-static int handle_bytes(struct json_cut *c, const char *p, size_t n, size_t *i, struct err *err)
+static int handle_bytes(struct json_pick *c, const char *p, size_t n, size_t *i, struct err *err)
 {
     char b = p[*i];
     if (c->state == SKIPPING)
@@ -444,7 +444,7 @@ static int handle_bytes(struct json_cut *c, const char *p, size_t n, size_t *i, 
     return 0;
 }
 
-int json_cut_feed(struct json_cut *c, const void *bytes, size_t n, struct err *err)
+int json_pick_feed(struct json_pick *c, const void *bytes, size_t n, struct err *err)
 {
     const char *p = bytes;
     for (size_t i = 0; i < n;) {
@@ -458,7 +458,7 @@ int json_cut_feed(struct json_cut *c, const void *bytes, size_t n, struct err *e
     return 0;
 }
 
-int json_cut_end(struct json_cut *c, struct err *err)
+int json_pick_end(struct json_pick *c, struct err *err)
 {
     if (c->state == IN_WORD && c->depth == 0) {
         int rc = end_word(c, err);
@@ -473,7 +473,7 @@ int json_cut_end(struct json_cut *c, struct err *err)
     return err_set(err, ERR_FAILED, "it ends in the middle, after %llu bytes", (unsigned long long)c->offset);
 }
 
-bool json_cut_is_malformed(const struct json_cut *c)
+bool json_pick_is_malformed(const struct json_pick *c)
 {
     return c->malformed;
 }
