@@ -95,11 +95,17 @@ struct redact_continuation {
     unsigned lines;            /* of the value so far */
 };
 
-/* A text in pieces of any size, searched line by line. A line longer than REDACT_LINE_MAX is searched in
- * parts, so a secret at a cut may be missed. */
+/* A text in pieces of any size, searched line by line. A longer line than REDACT_LINE_MAX is searched in
+ * parts, each together with at least REDACT_OVERLAP bytes before and behind it, so that a secret is found
+ * wherever it is. Of a secret that is longer than that, what follows may stay behind the first blank, quote,
+ * bracket or comma. */
 #define REDACT_LINE_MAX (256u << 10)
+#define REDACT_OVERLAP (16u << 10)
 struct redact_lines {
-    struct buf line;    /* the incomplete line */
+    struct buf line;    /* the incomplete line, or the end of a long one */
+    bool is_long;       /* a part of the line was redacted */
+    size_t n_done;      /* the bytes of `line` that are redacted already */
+    bool in_secret;     /* a secret extends to the end of the part before, and perhaps on */
     unsigned key_lines; /* how many more lines may belong to the body of a private key */
     struct redact_context context;
     struct redact_continuation continuation;

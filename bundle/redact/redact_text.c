@@ -277,10 +277,21 @@ static size_t find_repeat_end(struct repeats_ahead *ahead, size_t at)
     return ahead->begin <= at && at < ahead->end ? ahead->end : at;
 }
 
-/* The output of one string. */
+/* A part of a string: the bytes from `from` to `to`. What stands before and behind it is searched with it. */
+struct part {
+    struct str s;
+    size_t from, to;
+    /* The end, and a place at least REDACT_OVERLAP bytes before it with the context there: the next part is
+     * searched from that place on. */
+    size_t end, resume_at;
+    struct redact_context resume_context;
+};
+
+/* The output of one part. */
 struct writing {
     const struct redact_output *into;
     struct str s;
+    size_t from;
     size_t n_written; /* the bytes of `s` before this offset are written */
 };
 
@@ -300,7 +311,7 @@ static void write_redacted(struct writing *w, size_t at, size_t end, bool new)
 static size_t redact_position(struct redact_search *search, struct repeats_ahead *repeats, size_t at,
                               struct writing *w)
 {
-    enum redact_rule rule;
+    enum redact_rule rule = REDACT_TOKEN;
     struct str s = search->in;
     if (s.p[at] == '[' && is_redacted_at(s, at)) {
         bool behind_tag = redact_is_before(s, at, ">") || redact_is_before(s, at, "&gt;");
@@ -316,32 +327,54 @@ static size_t redact_position(struct redact_search *search, struct repeats_ahead
     size_t n = candidate ? find_secret(search, at, &rule) : 0;
     size_t repeat_end = find_repeat_end(repeats, at);
     bool begins = repeat_end > at && repeats->begin == at;
-    if (n > 0) {
+    bool was_counted = at < w->from && at + n <= w->from; /* in the part before */
+    if (n > 0 && !was_counted) {
         w->into->tally->n[rule]++;
         if (w->into->on_match)
             w->into->on_match(w->into->ctx, (struct str){s.p + at, n});
-    } else if (begins) {
+    } else if (begins && !was_counted) {
         w->into->tally->n[REDACT_REPEAT]++;
     }
     write_redacted(w, at, at + n > repeat_end ? at + n : repeat_end, n > 0 || begins);
     return at + (n > 0 ? n : 1);
 }
 
-/* Redacts one string. Updates *context, the context from the text before. */
-static void redact_string(struct str s, struct redact_context *context, const struct redact_output *into)
+/* Redacts a part of a string. Updates *context, the context from the text before. The part may end behind
+ * `to`, after a secret. */
+static void redact_part(struct part *p, struct redact_context *context, const struct redact_output *into)
 {
+    struct str s = p->s;
     struct redact_search state = {.in = s, .request = into->request, .context = *context};
-    struct writing w = {.into = into, .s = s};
+    struct writing w = {.into = into, .s = s, .from = p->from, .n_written = p->from};
     struct repeats_ahead repeats;
+    size_t at = 0, resume_from = p->to > REDACT_OVERLAP ? p->to - REDACT_OVERLAP : 0;
     begin_repeats(&repeats, into, s);
-    for (size_t at = 0; at < s.n;)
+    p->resume_at = SIZE_MAX;
+    while (at < p->to) {
+        if (at >= resume_from && p->resume_at == SIZE_MAX) {
+            p->resume_at = at;
+            p->resume_context = state.context;
+        }
         at = redact_position(&state, &repeats, at, &w);
-    write_plain(into, (struct str){s.p + w.n_written, s.n - w.n_written});
+    }
+    p->end = at > w.n_written ? at : w.n_written;
+    if (p->resume_at == SIZE_MAX) { /* a secret extends over it */
+        p->resume_at = p->end > REDACT_OVERLAP ? p->end - REDACT_OVERLAP : 0;
+        p->resume_context = state.context;
+    }
+    write_plain(into, (struct str){s.p + w.n_written, p->end - w.n_written});
     *context = state.context;
     /* A brace, or the bracket of a tag, after the name ends the context of a pair. */
-    for (size_t i = state.pair_at; context->pair != REDACT_HARMLESS && i < s.n; i++)
-        if (s.p[i] != '\0' && strchr("{}<>", s.p[i]))
+    for (size_t k = state.pair_at; context->pair != REDACT_HARMLESS && k < s.n; k++)
+        if (s.p[k] != '\0' && strchr("{}<>", s.p[k]))
             context->pair = REDACT_HARMLESS;
+}
+
+/* Redacts one string. Updates *context. */
+static void redact_string(struct str s, struct redact_context *context, const struct redact_output *into)
+{
+    struct part whole = {.s = s, .to = s.n};
+    redact_part(&whole, context, into);
 }
 
 void redact_text(struct str s, const struct redact_output *into)
@@ -363,9 +396,11 @@ static bool opens_key(struct str line)
     return memmem(rest.p, rest.n, "PRIVATE KEY", 11) && !memmem(rest.p, rest.n, KEY_END, strlen(KEY_END));
 }
 
-/* Redacts a line outside of private keys, whose first part may be the value of a name on the line before. */
-static void redact_plain_line(struct redact_lines *l, struct str line, const struct redact_output *into)
+/* Redacts a line outside of private keys, or its first part. It may begin with the value of a name on the
+ * line before. */
+static void redact_plain_line(struct redact_lines *l, struct part *p, const struct redact_output *into)
 {
+    struct str line = p->s;
     struct str value = redact_continuation_value(&l->continuation, line);
     if (value.n > 0) {
         write_bytes(into, line.p, (size_t)(value.p - line.p));
@@ -375,15 +410,27 @@ static void redact_plain_line(struct redact_lines *l, struct str line, const str
     } else if (l->continuation.kind == REDACT_CONTINUES_NONE) {
         l->continuation = redact_continuation_begin(line, l->context.pair);
     }
-    redact_string(line, &l->context, into);
+    size_t n_before = (size_t)(line.p - p->s.p);
+    struct part rest = {.s = line, .to = p->to > n_before ? p->to - n_before : 0};
+    redact_part(&rest, &l->context, into);
+    p->end = rest.end + n_before;
+    p->resume_at = rest.resume_at + n_before;
+    p->resume_context = rest.resume_context;
 }
 
-/* Redacts a line of a text: the whole line in the body of a private key. A carriage return at the end of the
- * line stays. */
-static void redact_line(struct redact_lines *l, struct str whole, const struct redact_output *into)
+/* Redacts a line of a private key's body, or a part of one. */
+static void redact_key_line(const struct redact_lines *l, struct part *p, const struct redact_output *into)
 {
-    size_t cr = whole.n > 0 && whole.p[whole.n - 1] == '\r';
-    struct str line = {whole.p, whole.n - cr};
+    write_bytes(into, REDACTED, strlen(REDACTED));
+    into->tally->n[REDACT_TOKEN]++;
+    p->end = p->resume_at = p->to;
+    p->resume_context = l->context;
+}
+
+/* Redacts a line of a text, or the first part of one: all of it in the body of a private key. */
+static void redact_line(struct redact_lines *l, struct part *p, const struct redact_output *into)
+{
+    struct str line = p->s;
     size_t column = 0;
     while (column < line.n && redact_is_blank(line.p[column]))
         column++;
@@ -394,30 +441,90 @@ static void redact_line(struct redact_lines *l, struct str whole, const struct r
     bool ends = l->key_lines == 0 || memmem(line.p, line.n, KEY_END, strlen(KEY_END));
     l->key_lines = ends ? 0 : l->key_lines - 1;
     if (ends || line.n == 0 || is_redacted_at(line, 0)) {
-        redact_plain_line(l, line, into);
+        redact_plain_line(l, p, into);
     } else {
-        write_bytes(into, REDACTED, strlen(REDACTED));
-        into->tally->n[REDACT_TOKEN]++;
+        redact_key_line(l, p, into);
     }
-    if (ends && opens_key(line))
+    if (ends && opens_key((struct str){line.p, p->end}))
         l->key_lines = MAX_KEY_LINES;
-    write_bytes(into, line.p + line.n, cr);
 }
 
-/* Returns the position at which to cut a line longer than REDACT_LINE_MAX: after the last blank or comma in
- * the second half, else the end. */
-static size_t find_cut(struct str line)
+/* ---- long lines ---------------------------------------------------------------------------------------- */
+
+/* Returns the end of the part of a long line: after the last blank or comma that has REDACT_OVERLAP bytes
+ * behind it, so that no word is cut. */
+static size_t find_cut(struct str line, size_t from)
 {
-    size_t n = line.n;
-    while (n > line.n / 2 && !redact_is_blank(line.p[n - 1]) && line.p[n - 1] != ',')
+    size_t most = line.n - REDACT_OVERLAP, n = most;
+    size_t least = from > most / 2 ? from : most / 2;
+    while (n > least && !redact_is_blank(line.p[n - 1]) && line.p[n - 1] != ',')
         n--;
-    return n > line.n / 2 ? n : line.n;
+    return n > least ? n : most;
 }
 
-static void flush_line(struct redact_lines *l, size_t n, const struct redact_output *into)
+/* Skips what follows of a secret that the part before did not contain wholly. */
+static size_t skip_secret(struct redact_lines *l, struct str s, size_t from)
 {
-    redact_line(l, (struct str){buf_str(&l->line), n}, into);
-    buf_consume(&l->line, n);
+    size_t at = from;
+    while (at < s.n && s.p[at] && !strchr(" \t\"'`,;&<>()[]{}", s.p[at]))
+        at++;
+    l->in_secret = l->in_secret && at == s.n;
+    return at;
+}
+
+/* Redacts a further part of a long line. */
+static void redact_further_part(struct redact_lines *l, struct part *p, const struct redact_output *into)
+{
+    struct str rest = {p->s.p + p->from, p->s.n - p->from};
+    bool ends = l->key_lines == 0 || memmem(rest.p, rest.n, KEY_END, strlen(KEY_END));
+    l->key_lines = ends ? 0 : l->key_lines - 1;
+    if (l->in_secret)
+        p->from = skip_secret(l, p->s, p->from);
+    if (!ends) {
+        redact_key_line(l, p, into);
+        return;
+    }
+    redact_part(p, &l->context, into);
+    if (opens_key((struct str){p->s.p, p->end}))
+        l->key_lines = MAX_KEY_LINES;
+}
+
+static void redact_next_part(struct redact_lines *l, struct part *p, const struct redact_output *into)
+{
+    if (l->is_long)
+        redact_further_part(l, p, into);
+    else
+        redact_line(l, p, into);
+}
+
+/* Redacts a part of the line in the full buffer. Keeps the end for the next part. */
+static void flush_part(struct redact_lines *l, const struct redact_output *into)
+{
+    struct part p = {.s = {buf_str(&l->line), l->line.len}, .from = l->n_done};
+    p.to = find_cut(p.s, p.from);
+    redact_next_part(l, &p, into);
+    l->is_long = true;
+    l->in_secret = p.end == p.s.n;
+    l->n_done = p.end - p.resume_at;
+    l->context = p.resume_context;
+    buf_consume(&l->line, p.resume_at);
+}
+
+/* Redacts a line, or the rest of a long one. A carriage return at its end stays. */
+static void redact_end(struct redact_lines *l, struct str line, const struct redact_output *into)
+{
+    size_t cr = line.n > l->n_done && line.p[line.n - 1] == '\r';
+    struct part p = {.s = {line.p, line.n - cr}, .from = l->n_done, .to = line.n - cr};
+    redact_next_part(l, &p, into);
+    write_bytes(into, line.p + line.n - cr, cr);
+    l->is_long = l->in_secret = false;
+    l->n_done = 0;
+}
+
+static void flush_line(struct redact_lines *l, const struct redact_output *into)
+{
+    redact_end(l, (struct str){buf_str(&l->line), l->line.len}, into);
+    buf_clear(&l->line);
 }
 
 /* Returns the length of the line, without the newline or the carriage return that ends it. */
@@ -435,13 +542,13 @@ void redact_lines_add(struct redact_lines *l, struct str text, const struct reda
         size_t n = line_length(text), room = REDACT_LINE_MAX - l->line.len, taken = n < room ? n : room;
         bool ends = n < text.n && taken == n;
         if (ends && l->line.len == 0) { /* the buffer is empty: search the line in place */
-            redact_line(l, (struct str){text.p, n}, into);
+            redact_end(l, (struct str){text.p, n}, into);
         } else {
             buf_add(&l->line, text.p, taken);
             if (ends)
-                flush_line(l, l->line.len, into);
+                flush_line(l, into);
             else if (l->line.len == REDACT_LINE_MAX)
-                flush_line(l, find_cut((struct str){buf_str(&l->line), l->line.len}), into);
+                flush_part(l, into);
         }
         if (ends)
             buf_addc(into->out, text.p[n]);
@@ -452,5 +559,5 @@ void redact_lines_add(struct redact_lines *l, struct str text, const struct reda
 
 void redact_lines_end(struct redact_lines *l, const struct redact_output *into)
 {
-    flush_line(l, l->line.len, into);
+    flush_line(l, into);
 }

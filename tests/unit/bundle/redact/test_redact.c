@@ -1642,10 +1642,83 @@ static void a_search_ends_on_cancel_and_at_its_time_limit(void **state)
     close(fds[1]);
 }
 
+/* Redacts a line that has `form` at each of the offsets, which rise, between words, in pieces. */
+static void redact_long_line(const char *form, const size_t *offsets, size_t n, struct buf *ret)
+{
+    struct redact_tally tally = {0};
+    const struct redact_output into = {.out = ret, .tally = &tally};
+    struct redact_lines l = REDACT_LINES_INIT;
+    struct buf line = BUF_INIT(4u << 20);
+    for (size_t i = 0; i < n; i++) {
+        while (line.len < offsets[i])
+            buf_adds(&line, offsets[i] - line.len >= 8 ? "filler, " : " ");
+        buf_adds(&line, form);
+    }
+    buf_adds(&line, ", filler\n");
+    for (size_t at = 0, piece = 1; at < line.len; at += piece) {
+        piece = line.len - at < 70001 ? line.len - at : 70001;
+        redact_lines_add(&l, (struct str){line.data + at, piece}, &into);
+    }
+    redact_lines_end(&l, &into);
+    assert_true(!ret->failed && ret->len > 8 && memcmp(ret->data + ret->len - 8, " filler\n", 8) == 0);
+    buf_release(&line);
+    buf_release(&l.line);
+}
+
+/* Wherever a long line is divided, a secret near that place is found, and the rest of the line stays. */
+static void secrets_in_long_lines_are_redacted(void **state)
+{
+    static const char *const forms[] = {
+        "\"password\": \"S3cr3tS3cr3t\"",
+        "password=S3cr3tS3cr3t",
+        "--password S3cr3tS3cr3t",
+        "{\"Authorization\": \"Bearer S3cr3tS3cr3t\"}",
+        "{\"Set-Cookie\": \"sid=S3cr3tS3cr3tS3cr3t\"}",
+        "curl -u joe:S3cr3tS3cr3t",
+        "http://joe:S3cr3tS3cr3t@h/",
+        "glpat-S3cr3tS3cr3tS3cr3t",
+        "{\"name\": \"DB_PASSWORD\", \"value\": \"S3cr3tS3cr3t\"}",
+    };
+    /* Where the first part may end, and where the second one begins and ends. */
+    static const size_t places[] = {REDACT_LINE_MAX - 2 * REDACT_OVERLAP, REDACT_LINE_MAX - REDACT_OVERLAP,
+                                    REDACT_LINE_MAX, 2 * (REDACT_LINE_MAX - REDACT_OVERLAP)};
+    enum { PLACES = sizeof places / sizeof *places };
+    (void)state;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        for (size_t before = 0; before <= 70; before += 5) {
+            struct buf out = BUF_INIT(4u << 20);
+            size_t offsets[PLACES], n_words = 0;
+            for (size_t k = 0; k < PLACES; k++)
+                offsets[k] = places[k] - before;
+            redact_long_line(forms[i], offsets, PLACES, &out);
+            assert_null(memmem(out.data, out.len, "S3cr3t", 6));
+            for (const char *at = buf_str(&out); (at = strstr(at, "filler")); at++)
+                n_words++;
+            assert_in_range(n_words, (offsets[PLACES - 1] - 400) / 8, offsets[PLACES - 1] / 8 + 1);
+            buf_release(&out);
+        }
+}
+
+/* A secret that is longer than all that is searched together, with the end of the line after it. */
+static void secrets_longer_than_a_part_are_redacted(void **state)
+{
+    struct buf form = BUF_INIT(4u << 20), out = BUF_INIT(4u << 20);
+    (void)state;
+    buf_adds(&form, "password=");
+    for (size_t i = 0; i < 60000; i++)
+        buf_adds(&form, "S3cr3tW0rd");
+    redact_long_line(buf_str(&form), &(size_t){1000}, 1, &out);
+    assert_null(memmem(out.data, out.len, "S3cr3t", 6));
+    buf_release(&form);
+    buf_release(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(secrets_in_command_lines_are_redacted),
+        cmocka_unit_test(secrets_in_long_lines_are_redacted),
+        cmocka_unit_test(secrets_longer_than_a_part_are_redacted),
         cmocka_unit_test(each_rule_redacts_only_its_own_cases),
         cmocka_unit_test(label_keys_that_name_a_person_or_secret_are_found),
         cmocka_unit_test(damaged_command_lines_need_no_second_redaction),
