@@ -652,6 +652,21 @@ test('tags: a value focuses on it or ignores it, a key can be hidden', () =>
         await hasParameter(page, 'tf', 'user=^a\\.b \\(1\\)$');
     }));
 
+test('tags: a value with a comma, and a key with =, focus on exactly their samples', () =>
+    open('ui/tags', { file: 'hostile/labels.pb.gz' }, async (page) => {
+        const links = await page.locator('.tag-value').evaluateAll((values) => values.map((value) => value.querySelector('a').getAttribute('href')));
+        const amounts = [];
+        for (const link of links) {
+            await page.goto(new URL(link, page.url()).href);
+            await shows(page, 'tags');
+            assert.equal(await alert(page), '', link);
+            amounts.push(await page.locator('.tag-value .amount').allTextContents());
+        }
+        assert.equal(amounts.length, 6);
+        assert.deepEqual(amounts.map((one) => one.length), Array(6).fill(1), `${links}\n${amounts}`);
+        assert.equal(new Set(amounts.flat()).size, 6, amounts.join());
+    }));
+
 test('an error keeps the view, the URL and the history; the next answer removes it', () =>
     open('ui/top', { errors: /400 \(Bad Request\)|403 \(Forbidden\)|net::ERR/ }, async (page) => {
         const all = await names(page);

@@ -98,6 +98,15 @@ def folded(n=250):
     return p
 
 
+def labels():
+    """Labels whose keys and values have the characters that separate the parts of a tagfocus."""
+    p = odd.Profile(types=[("cpu", "nanoseconds")])
+    (work,) = odd.chain(p, ["main.work"])
+    for i, label in enumerate([("user", "a,b"), ("user", "a"), ("user", "b"), ("k=v", "x"), ("k=v", "y=z,"), ("k", "v=x")]):
+        p.sample([work], [1000000 << i], label)
+    return p
+
+
 def difference():
     p = odd.Profile(types=[("cpu", "nanoseconds")])
     root, more, less = odd.chain(p, ["main.main", "main.more", "main.less"])
@@ -121,6 +130,7 @@ def main(directory):
     write(os.path.join(directory, "difference.pb.gz"), difference())
     write(os.path.join(directory, "base.pb.gz"), base())
     write(os.path.join(directory, "folded.pb.gz"), folded())
+    write(os.path.join(directory, "labels.pb.gz"), labels())
     write(os.path.join(directory, "million.pb.gz"), million())
 
 

@@ -7,9 +7,20 @@ import { percentage } from '../units.js';
 /** The values of a key that are shown at first. */
 const MOST_VALUES = 100;
 
+/** A pattern without commas, which would separate it from another pattern. */
+const withoutCommas = (pattern) => pattern.replaceAll(',', '\\x2c');
+
+/**
+ * The value of tagfocus for a label: KEY=PATTERN, or for a number, whose text is rounded, KEY=RANGE. The first = ends the key:
+ * with a key that has one, the pattern is that of KEY:VALUE, and a range is that of any key.
+ */
+function labelFilter(key, { value, range }) {
+    if (!key.includes('=')) return `${key}=${range || withoutCommas(patternOfName(value))}`;
+    return range || withoutCommas(patternOfName(`${key}:${value}`)).replaceAll('=', '\\x3d');
+}
+
 export function makeTagsView({ data }, page) {
-    /** The changes that set a filter: KEY=PATTERN, or for a number, whose text is rounded, KEY=RANGE. */
-    const withValue = (filter, key, { value, range }) => ({ [filter]: `${key}=${range || patternOfName(value)}` });
+    const withValue = (filter, key, entry) => ({ [filter]: labelFilter(key, entry) });
 
     function valueRow(key, entry) {
         const { value, text, share } = entry;
