@@ -63,7 +63,7 @@ function makeBox(rows) {
         element(
             'p',
             { class: 'quiet' },
-            'A pattern is a regular expression: . * + ? | ( ) [ ] ^ $ \\d \\w \\s. Without capitals it matches both cases.',
+            'A pattern is a regular expression of Go: . * + ? | ( ) [ ] ^ $ \\d \\w \\s \\b \\pL. It respects the case; after (?i) it matches both cases.',
         ),
         close,
     );

@@ -159,10 +159,10 @@ test('the View menu leads to each view, Back and Forward show it again, and no v
 
 test('the flame graph: search while typing, zoom, small picture, callers and callees', () =>
     open('ui/flamegraph', {}, async (page, requests) => {
-        await search(page).fill('burncycles');
+        await search(page).fill('(?i)burncycles');
         await until(page, () => /^1 function, /.test(document.querySelector('.notice').textContent));
         assert.deepEqual(await names(page), [BUSY]);
-        await until(page, () => /[#&]s=burncycles/.test(location.hash));
+        await until(page, () => /[#&]s=%28%3Fi%29burncycles/.test(location.hash));
         await button(page, 'Reset').click();
         await until(page, () => !/[#&]s=/.test(location.hash) && document.querySelector('input[type=search]').value === '');
         assert.equal(await page.locator('.minimap').isVisible(), false);
@@ -665,6 +665,42 @@ test('tags: a value with a comma, and a key with =, focus on exactly their sampl
         assert.equal(amounts.length, 6);
         assert.deepEqual(amounts.map((one) => one.length), Array(6).fill(1), `${links}\n${amounts}`);
         assert.equal(new Set(amounts.flat()).size, 6, amounts.join());
+    }));
+
+/** The marked texts. */
+const marked = (page) => page.evaluate(() => [...(CSS.highlights.get('found') || [])].map(String));
+
+test('the search marks its matches in source, tags, peek and disasm, by the rules of the filters', () =>
+    open('ui/peek?f=burnCycles', {}, async (page) => {
+        await answerCode(page);
+        const finds = async (pattern, notice, expected) => {
+            await search(page).fill(pattern);
+            await until(page, (text) => document.querySelector('.notice').textContent === text, notice);
+            assert.deepEqual([...new Set(await marked(page))].sort(), expected, pattern);
+        };
+        await search(page).fill('burn');
+        const occurrences = (await page.locator('.report').textContent()).match(/burn/g).length;
+        await until(page, (n) => document.querySelector('.notice').textContent === `${n} matches in the text shown`, occurrences);
+        assert.deepEqual([...new Set(await marked(page))], ['burn']);
+        await finds('BURN', '0 matches in the text shown', []);
+        await finds('(', 'a ( is not closed', []);
+        await search(page).fill('(?i)\\bBURN\\pL+|x');
+        await until(page, () => [...CSS.highlights.get('found')].some((range) => String(range) === 'burnCycles'));
+        await finds('', '', []);
+        await choose(page, 'View', 'Source');
+        await shows(page, 'source');
+        await finds('line1[23]', '2 matches in the text shown', ['line12', 'line13']);
+        await page.locator('.source-file > summary').last().click();
+        await finds('^main\\.burnCycles$|missing', '3 matches in the text shown', [BUSY, 'missing']);
+        await choose(page, 'View', 'Disassembly');
+        await shows(page, 'disasm');
+        // A match may begin before a link and end in it.
+        await finds('<runtime\\.gc', '1 match in the text shown', ['<runtime.gc']);
+        await choose(page, 'View', 'Tags');
+        await changeAnswers(page, (answer) => ({ ...answer, data: { keys: [{ key: 'user', total: '1', values: [{ value: '<b>bold</b>', text: '1', share: 0.5 }] }] } }));
+        await search(page).press('Enter');
+        await page.locator('.tag-value').waitFor();
+        await finds('b>|user', '3 matches in the text shown', ['b>', 'user']);
     }));
 
 test('an error keeps the view, the URL and the history; the next answer removes it', () =>

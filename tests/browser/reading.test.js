@@ -77,7 +77,7 @@ test('search: by a name, by a pattern, by an invalid pattern; matches have anoth
     visit('bundle', { hash: CPU }, async (page) => {
         const lit = 'rgb(122, 44, 132)';
         assert.ok(!(await measureInk(page)).colours.includes(lit));
-        await search(page).fill('burncycles');
+        await search(page).fill('(?i)burncycles');
         await settled(page);
         assert.match(await notice(page), /^1 function, [\d.]+m?s \([\d.]+%\)$/);
         assert.deepEqual(await rows(page).allTextContents(), [BUSY]);

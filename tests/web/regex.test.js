@@ -1,9 +1,11 @@
-// Patterns match as in JavaScript, in time that is linear in the text.
+// Patterns match as in Go's package regexp, in time that is linear in the text.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { linearTest } from '../../web/regex.js';
-import { patternOfName, findFunctions } from '../../web/search.js';
+import { linearMatcher } from '../../web/regex.js';
+import { findFunctions, matcherOf, patternOfName } from '../../web/search.js';
+
+const linearTest = (pattern) => linearMatcher(pattern).test;
 
 const PATTERNS = [
     '(Read|Write)\\d+$',
@@ -57,12 +59,11 @@ const TEXTS = [
     'ü',
 ];
 
-test('patterns match what JavaScript matches', () => {
+test('patterns that mean the same in JavaScript match what JavaScript matches', () => {
     for (const pattern of PATTERNS) {
-        const flags = /[A-Z]/.test(pattern.replace(/\\./g, '')) ? '' : 'i';
         let theirs;
         try {
-            theirs = new RegExp(pattern, flags);
+            theirs = new RegExp(pattern, 'u');
         } catch {
             continue;
         }
@@ -77,8 +78,57 @@ test('a ] at the beginning of a set is a member of it', () => {
     assert.equal(linearTest('[^]]')(']'), false);
 });
 
+/** Pattern, texts that it matches, texts that it does not match: as Go's regexp.MatchString does. */
+const OF_GO = [
+    ['read', ['xread'], ['Read']],
+    ['(?i)read', ['READ'], ['rea']],
+    ['(?i)é|k', ['É', '\u212a'], ['e']],
+    ['a(?i)b', ['aB'], ['AB']],
+    ['(?i:a)b', ['Ab'], ['aB']],
+    ['(?i)a(?-i)B', ['AB'], ['Ab']],
+    ['\\bRead\\b', ['Read', 'a.Read x'], ['xRead', 'Reads', '']],
+    ['\\BRead', ['xRead'], ['Read', '.Read']],
+    ['\\b$', ['a'], ['', 'a.']],
+    ['^\\pL\\PL$', ['é1'], ['éé', '11']],
+    ['\\p{Greek}|\\pN', ['γ', '5'], ['g']],
+    ['^[^\\pL\\d]$', ['-', '\ud83d\ude00'], ['5', 'ü']],
+    ['^.$', ['\ud83d\ude00'], ['ab', '\n']],
+    ['(?s)x.y', ['x\ny'], ['xy']],
+    ['(?m)^y', ['x\ny'], ['xy']],
+    ['(?m)x$', ['x\ny'], ['xy']],
+    ['x$', ['x'], ['x\n']],
+    ['\\A\\w\\z', ['a'], ['ab', 'é']],
+    ['\\Q(*T).\\E+R', ['(*T)..R'], ['(*T)R']],
+    ['\\x41|\\x{1F600}|\\102', ['A', '\ud83d\ude00', 'B'], ['C']],
+    ['[[:upper:]][[:^alpha:]]', ['A1'], ['AB', 'a1']],
+    ['(?P<n>a)(?<m>b)', ['ab'], ['ba']],
+    ['a{|a{,2}|{', ['{', 'a{'], ['a']],
+    ['[--a]', ['-', 'A'], ['b']],
+    ['\\s', ['\f'], ['\v']],
+];
+
+test('the syntax of Go', () => {
+    for (const [pattern, matching, others] of OF_GO) {
+        const matches = linearTest(pattern);
+        for (const text of matching) assert.equal(matches(text), true, `${pattern} in ${JSON.stringify(text)}`);
+        for (const text of others) assert.equal(matches(text), false, `${pattern} in ${JSON.stringify(text)}`);
+    }
+});
+
+test('the places of matches', () => {
+    const spans = (pattern, text) => linearMatcher(pattern).spans(text);
+    assert.deepEqual(spans('a+', 'baac\ud83d\ude00a'), [[1, 3], [6, 7]]);
+    assert.deepEqual(spans('\\bx', 'x xx ax'), [[0, 1], [2, 3]]);
+    assert.deepEqual(spans('^a|b$|', 'aab'), [[0, 1], [2, 3]]);
+    assert.deepEqual(spans('x*', 'ab'), []);
+    assert.deepEqual(spans('ab|abc.*d|c', 'abce'), [[0, 2], [2, 3]]);
+    // Plain texts and names need no automaton.
+    for (const [pattern, text] of [['ab', 'xabab'], ['a', 'aa'], ['b', 'a'], ['^ab$', 'ab'], ['^ab$', 'abab']])
+        assert.deepEqual(matcherOf(pattern).spans(text), spans(pattern, text), pattern);
+});
+
 test('invalid patterns are refused', () => {
-    for (const pattern of ['(', ')', 'a(b', '[', '[a', '*a', '+', '\\', '(?=a)', '(?i)a', 'a{3,1}', '\\1', '\\p', '[z-a]'])
+    for (const pattern of ['(', ')', 'a(b', '[', '[a', '*a', '+', '\\', '(?=a)', '(?i', '(?z)a', 'a{3,1}', 'a{1001}', 'a**', 'a{2}{3}', '\\1', '\\C', '\\é', '\\p', '\\pX', '\\p{Nothing}', '[[:nope:]]', '[z-a]', '[a-\\d]', '\\x', '(?i)*'])
         assert.throws(() => linearTest(pattern), Error, pattern);
 });
 
@@ -97,13 +147,15 @@ function profileOfNames(names) {
     return { nFunctions: names.length, nameOf: (i) => names[i] };
 }
 
-test('functions are found by a pattern, which ignores the case unless it has capitals, and by their exact name', () => {
+test('functions are found by a pattern, which respects the case, and by their exact name', () => {
     const names = ['main.Read', 'main.read', 'main.(*T).Read', 'x[y].z'];
     const found = (pattern) => [...findFunctions(profileOfNames(names), pattern).marked].join('');
-    assert.equal(found('read'), '1110');
+    assert.equal(found('read'), '0100');
+    assert.equal(found('(?i)read'), '1110');
     assert.equal(found('Read'), '1010');
     for (let i = 0; i < names.length; i++) assert.equal(found(patternOfName(names[i]))[i], '1');
     assert.equal(found(patternOfName('main.Read')), '1000');
+    assert.equal(found(patternOfName('main.read')), '0100');
     const long = ['f(*)'.repeat(2000), 'f(*)'.repeat(2001)];
     assert.deepEqual([...findFunctions(profileOfNames(long), patternOfName(long[0])).marked], [1, 0]);
     assert.equal(findFunctions(profileOfNames(names), ''), null);

@@ -3,6 +3,7 @@
 import { element, untrusted, visible, visibleLine } from '../text.js';
 import { nameParts } from '../top.js';
 import { functionActions } from './actions.js';
+import { makeMarks } from './marks.js';
 
 const COLUMNS_OF_SOURCE = ['Line', 'Flat', 'Cum', 'Source'];
 
@@ -92,12 +93,13 @@ function fileSection(file, page, isOpen) {
 }
 
 export function makeSourceView({ data }, page) {
-    const node = element(
+    const sources = element(
         'div',
         { class: 'sources' },
         data.note ? element('p', { class: 'note' }, visible(data.note)) : null,
         data.files.map((file, i) => fileSection(file, page, i === 0 || file.path === page.pasted())),
         data.files.length ? null : element('p', { class: 'quiet' }, 'No function matches the focus, or the profile has no lines of it.'),
     );
-    return { node, update() {}, repaint() {} };
+    const { notice, search } = makeMarks(sources);
+    return { node: element('div', {}, notice, sources), update: (place) => search(place.s), repaint() {} };
 }

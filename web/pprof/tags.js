@@ -3,6 +3,7 @@
 import { element, untrusted, visible } from '../text.js';
 import { patternOfName } from '../search.js';
 import { percentage } from '../units.js';
+import { makeMarks } from './marks.js';
 
 /** The values of a key that are shown at first. */
 const MOST_VALUES = 100;
@@ -65,5 +66,7 @@ export function makeTagsView({ data }, page) {
     }
 
     const sections = data.keys.length ? data.keys.map(keySection) : element('p', { class: 'quiet' }, 'The samples have no labels.');
-    return { node: element('div', { class: 'tags' }, sections), update() {}, repaint() {} };
+    const tags = element('div', { class: 'tags' }, sections);
+    const { notice, search } = makeMarks(tags);
+    return { node: element('div', {}, notice, tags), update: (place) => search(place.s), repaint() {} };
 }

@@ -2,6 +2,7 @@
 
 import { count, element, visibleLine } from '../text.js';
 import { patternOfName } from '../search.js';
+import { makeMarks } from './marks.js';
 
 /** The lines that are made at once: a report of machine code may have 100,000. */
 const LINES = 2000;
@@ -30,7 +31,7 @@ function longText(lines, nodesOf, label) {
     let shown = 0;
 
     function add() {
-        text.append(...lines.slice(shown, shown + LINES).flatMap((line) => [...nodesOf(line), '\n']));
+        text.append(...lines.slice(shown, shown + LINES).flatMap((line) => [element('span', { class: 'line' }, nodesOf(line)), '\n']));
         shown += LINES;
         more.hidden = shown >= lines.length;
         more.textContent = `Show more of ${count(lines.length)} lines`;
@@ -44,7 +45,8 @@ function longText(lines, nodesOf, label) {
 export function makeTextView(name, label) {
     return ({ data }, page) => {
         const lines = data.text.replace(/\n$/, '').split('\n');
-        const node = longText(lines, (line) => lineNodes(line, NAMES[name], page), label);
-        return { node, update() {}, repaint() {} };
+        const text = longText(lines, (line) => lineNodes(line, NAMES[name], page), label);
+        const { notice, search } = makeMarks(text);
+        return { node: element('div', {}, notice, text), update: (place) => search(place.s), repaint() {} };
     };
 }
