@@ -186,6 +186,26 @@ test('the flame graph: search while typing, zoom, small picture, callers and cal
         assert.equal(requests.filter((request) => request.includes('/ui/')).length, 2);
     }));
 
+test('the parameter p of a link of go tool pprof names functions whose callers and callees the flame graph shows', () =>
+    open('ui/flamegraph?p=burnCycles$', {}, async (page, requests) => {
+        await page.getByRole('region', { name: 'Callers and callees' }).waitFor();
+        assert.equal(await page.locator('.sandwich h2').textContent(), BUSY);
+        await until(page, () => location.search === '' && location.hash === '#fn=main.burnCycles');
+        assert.equal(await alert(page), '');
+        assert.equal(requests.filter((request) => request.includes('/ui/')).length, 1);
+        await page.goto(new URL('flamegraph?p=main', page.url()).href);
+        await until(page, () => /^p=main matches \d+ functions/.test(document.querySelector('[role=alert]').textContent));
+        await page.getByRole('region', { name: 'Callers and callees' }).waitFor();
+        assert.equal(await search(page).inputValue(), 'main');
+        await page.goto(new URL('flamegraph?p=nosuchfunction&f=main', page.url()).href);
+        await until(page, () => document.querySelector('[role=alert]').textContent === 'p=nosuchfunction: no function matches');
+        await page.locator('.graph canvas').waitFor();
+        // Other views ignore it, as upstream's do.
+        await page.goto(new URL('top?p=nosuchfunction', page.url()).href);
+        await shows(page, 'top');
+        assert.equal(await alert(page), '');
+    }));
+
 test('with a filter, shares refer to the whole profile', () =>
     open('ui/flamegraph', {}, async (page) => {
         const all = await page.locator('.detail').textContent();

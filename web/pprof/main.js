@@ -9,6 +9,7 @@ import { isEnded, makeAnswers } from './answers.js';
 import { makeBar } from './bar.js';
 import { makeHeading, titleOfAnswer } from './heading.js';
 import { functionActions } from './actions.js';
+import { pivotOf } from './pivot.js';
 import { PPROF_VIEWS } from './views.js';
 
 /** A request that takes longer, in ms, is shown as running. */
@@ -151,7 +152,19 @@ async function open(address, place, isNew) {
     }
 }
 
+/** Shows the flame graph of a link that has the parameter p. */
+function showPivot(address, place, answer) {
+    const pattern = parameterOf(address, 'p');
+    const to = changedAddress(address, { p: '' });
+    const pivot = pivotOf(pattern, address, answer);
+    const there = { ...place, ...pivot.place };
+    if (!frozen) history.replaceState(null, '', urlOf(to) + fragmentOf(there));
+    show(to, there, answers.remember(urlOfAnswer(to), answer));
+    if (pivot.note) heading.fail(visible(pivot.note));
+}
+
 function show(address, place, answer) {
+    if (address.view === 'flamegraph' && parameterOf(address, 'p')) return showPivot(address, place, answer);
     const isSame = answer === shown.answer && address.view === shown.address.view;
     const hadFocus = content.contains(document.activeElement);
     if (shown.address) noteBefore(undoable(shown.address), undoable(address));
@@ -167,7 +180,7 @@ function show(address, place, answer) {
     document.title = `${visible(titleOfAnswer(answer, selectedType(address, answer))).slice(0, 100)} · ${rowOf(address).title}`;
     document.documentElement.dataset.view = address.view;
     update();
-    performance.mark('profgrab:drawn');
+    return performance.mark('profgrab:drawn');
 }
 
 const rowOf = (address) => PPROF_VIEWS.find(({ name }) => name === address.view) || PPROF_VIEWS[0];
