@@ -228,6 +228,15 @@ test('keys: 1, 2 and 3 for the graph, u for undo, / for the search, ? for the he
         await page.getByRole('region', { name: 'Callers and callees' }).waitFor();
         await page.keyboard.press('1');
         await page.locator('.graph canvas').waitFor();
+        for (const title of ['Top', 'Tags', 'Graph']) {
+            await choose(page, 'View', title);
+            await shows(page, title.toLowerCase());
+            await page.keyboard.press('3');
+            await page.getByRole('region', { name: 'Callers and callees' }).waitFor();
+            await until(page, () => /[#&]fn=/.test(location.hash));
+        }
+        await page.keyboard.press('1');
+        await page.locator('.graph canvas').waitFor();
         await page.keyboard.press('/');
         await page.keyboard.type('sort');
         await page.keyboard.press('Enter');

@@ -62,9 +62,9 @@ const help = makeHelp(
     [
         ['Enter', 'in the search field: focus on the pattern'],
         ['u', 'undo the last change of filters', { u: undo }],
-        ['1', 'flame graph, root at the top (stacks have no times here, so that it stands for the time order of speedscope)', { 1: () => turn('') }],
+        ['1', 'from every view: flame graph, root at the top (stacks have no times here, so that it stands for the time order of speedscope)', { 1: () => turn('') }],
         ['2', 'flame graph, root at the bottom; both have the heaviest calls at the left', { 2: () => turn('1') }],
-        ['3', 'callers and callees of the chosen function', { 3: sandwich }],
+        ['3', 'callers and callees of the chosen function, else of the heaviest one that the root calls', { 3: sandwich }],
         ['+  −  0', 'size of the call graph; arrow keys move it'],
         ['Esc', 'close a menu; leave the search field'],
     ],
@@ -214,10 +214,11 @@ function turn(up) {
     return visit(changedAddress(shown.address, { view: 'flamegraph' }), { up });
 }
 
-function sandwich() {
-    if (shown.view.sandwich) return shown.view.sandwich();
+/** Shows the callers and callees of the chosen function, or of the one that the flame graph begins with. */
+async function sandwich() {
     const fn = page.chosen();
-    return fn ? visit(changedAddress(shown.address, { view: 'flamegraph' }), { fn }) : false;
+    if (!shown.view.sandwich) await visit(changedAddress(shown.address, { view: 'flamegraph' }), fn ? { fn } : {});
+    if (shown.view.sandwich && !shown.place.fn) shown.view.sandwich();
 }
 
 /** Asks for the shown view again, because the server's state has changed. */
