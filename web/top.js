@@ -71,12 +71,21 @@ export function ordered(figures, nameOf, sort, marked) {
     return present.sort((a, b) => direction * (size(sortColumns[0], b) - size(sortColumns[0], a) || size(sortColumns[1], b) - size(sortColumns[1], a) || a - b));
 }
 
+/** The order that a place's `o` names: "cum", the largest first, or "-cum"; "name" or "-name". Null for another text. */
+export function readOrder(text) {
+    const key = text.replace(/^-/, '');
+    return ['flat', 'cum', 'name'].includes(key) ? { key, down: (key !== 'name') === (key === text) } : null;
+}
+
+export const writeOrder = ({ key, down }) => ((key !== 'name') === down ? key : `-${key}`);
+
 /**
- * open(fn): called when the reader clicks a function. columns: {key, cssClass, title, hint, valueKey: the key of its
+ * open(fn, event): called when the reader clicks a function. columns: {key, cssClass, title, hint, valueKey: the key of its
  * values in content.figures, text(value, unit, whole, fn), bar: whether the cell draws the share, isRunning: whether the
  * value is the sum of those from the first row on}. sortedBy: the key of the column that sorts the table at first.
- * Returns {node, show(content), choose(fn)}. content: {figures, nameOf(fn), colour(fn), unit, whole: the total for
- * shares, marked; optionally noteOf(fn): a word after the name, and chosen: a function}.
+ * Returns {node, show(content), choose(functions), between(a, b): the functions from one to another}. content: {figures,
+ * nameOf(fn), colour(fn), unit, whole: the total for shares, marked; optionally noteOf(fn): a word after the name; chosen:
+ * a Set of functions; order (see readOrder), and ordered(order), called when the reader changes it}.
  */
 export function makeTop(open, columns = COLUMNS, sortedBy = 'flat', cssClass = columns === COLUMNS ? 'top' : 'top signed') {
     const sort = { key: sortedBy, down: true };
@@ -105,17 +114,40 @@ export function makeTop(open, columns = COLUMNS, sortedBy = 'flat', cssClass = c
         sort.down = sort.key === key ? !sort.down : key !== 'name';
         sort.key = key;
         refresh();
+        if (content.ordered) content.ordered({ ...sort });
     }
 
     function show(next) {
         content = next;
+        Object.assign(sort, content.order);
         refresh();
     }
 
-    /** Marks a function as chosen, without sorting or scrolling. */
-    function choose(fn) {
-        content.chosen = fn;
+    /** Marks functions as chosen, without sorting or scrolling. */
+    function choose(functions) {
+        content.chosen = functions;
         draw();
+    }
+
+    function between(a, b) {
+        const ends = [list.indexOf(a), list.indexOf(b)].sort((x, y) => x - y);
+        return ends[0] < 0 ? [b] : list.slice(ends[0], ends[1] + 1);
+    }
+
+    /** Moves the focus from the focused row to another one; with Shift, chooses the rows between. */
+    function moveFocus(event) {
+        const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+        const fn = list[list.indexOf(Number(event.target.dataset.fn)) + step];
+        if (!step || !event.target.dataset.fn || fn === undefined) return;
+        event.preventDefault();
+        const at = list.indexOf(fn);
+        if (list.length * ROW_HEIGHT < HIGHEST) {
+            if (at * ROW_HEIGHT < rows.scrollTop) rows.scrollTop = at * ROW_HEIGHT;
+            rows.scrollTop = Math.max(rows.scrollTop, (at + 1) * ROW_HEIGHT - rows.clientHeight);
+        }
+        draw();
+        fullHeight.querySelector(`[data-fn="${fn}"]`)?.focus({ preventScroll: true });
+        if (event.shiftKey && content.chosen) open(fn, event);
     }
 
     function refresh() {
@@ -159,8 +191,8 @@ export function makeTop(open, columns = COLUMNS, sortedBy = 'flat', cssClass = c
             if (bar) cell.style.setProperty('--share', whole ? Math.min(1, Math.abs(value / whole)) : 0);
             return cell;
         };
-        const current = fn === chosen ? 'true' : null;
-        const name = element('button', { type: 'button', 'data-fn': fn, 'aria-current': current, on: { click: () => open(fn) } });
+        const pressed = chosen ? String(chosen.has(fn)) : null;
+        const name = element('button', { type: 'button', 'data-fn': fn, 'aria-pressed': pressed, on: { click: (event) => open(fn, event) } });
         name.append(...nameParts(nameOf(fn)));
         if (noteOf && noteOf(fn)) name.append(' ', untrusted(noteOf(fn), 'small'));
         return element(
@@ -172,13 +204,14 @@ export function makeTop(open, columns = COLUMNS, sortedBy = 'flat', cssClass = c
     }
 
     rows.addEventListener('scroll', draw, { passive: true });
+    rows.addEventListener('keydown', moveFocus);
     new ResizeObserver(draw).observe(rows);
-    return { node: table, show, choose };
+    return { node: table, show, choose, between };
 }
 
 /** The first functions as a plain table, for paper. */
 export function paperTable(figures, profile, unit, whole, title, columns = COLUMNS, sortedBy = 'flat') {
-    const list = ordered(figures, profile.nameOf, { key: sortedBy, down: true }, null);
+    const list = ordered(figures, profile.nameOf, readOrder(sortedBy), null);
     const valueOf = valuesOf(columns, figures, list);
     const cells = (fn) => columns.filter(({ valueKey }) => valueKey).map((column) => column.text(valueOf(column, fn), unit, whole, fn));
     return element(

@@ -101,7 +101,8 @@ const shows = (page, view) => until(page, (name) => document.documentElement.dat
 const search = (page) => page.getByLabel('Search', { exact: true });
 const rows = (page) => page.locator('.rows .c-name button');
 /** The names in the table, without the word for functions that the compiler inlined. */
-const names = async (page) => (await rows(page).allTextContents()).map((text) => text.replace(/ \(inline\)$/, ''));
+const namesOf = async (buttons) => (await buttons.allTextContents()).map((text) => text.replace(/ \((partial-)?inline\)$/, ''));
+const names = (page) => namesOf(rows(page));
 const button = (page, name) => page.getByRole('button', { name, exact: true });
 const alert = (page) => page.getByRole('alert').textContent();
 const parameters = (page) => Object.fromEntries(new URL(page.url()).searchParams);
@@ -523,10 +524,65 @@ test('the table: sorted by each column, a chosen row has actions', () =>
         await rows(page).first().click();
         const line = page.getByRole('group', { name: 'Chosen function' });
         assert.match(await line.textContent(), /^main\.burnCycles.*itself .*with all it calls /);
-        assert.equal(await rows(page).first().getAttribute('aria-current'), 'true');
+        assert.equal(await rows(page).first().getAttribute('aria-pressed'), 'true');
         await line.getByRole('link', { name: 'Callers and callees' }).click();
         await page.getByRole('region', { name: 'Callers and callees' }).waitFor();
         assert.equal(fragment(page).fn, BUSY);
+    }));
+
+test('the table: order and chosen rows are in the address; several rows are chosen by pointer and keys', () =>
+    open('ui/top', {}, async (page) => {
+        const all = await names(page);
+        const chosen = () => namesOf(page.locator('.rows [aria-pressed=true]'));
+        const bySize = [...all];
+        await button(page, 'Cum').click();
+        await until(page, () => location.hash === '#o=cum');
+        await page.locator('[role=columnheader].c-name button').click();
+        await until(page, () => location.hash === '#o=name');
+        await page.locator('[role=columnheader].c-name button').click();
+        await until(page, () => location.hash === '#o=-name');
+        const backwards = await names(page);
+        assert.deepEqual(backwards, [...backwards].sort().reverse());
+        await page.reload();
+        await rows(page).first().waitFor();
+        assert.deepEqual(await names(page), backwards);
+        await page.goBack();
+        await until(page, () => location.hash === '#o=name');
+        await page.goBack();
+        await page.goBack();
+        await until(page, () => location.hash === '');
+        assert.deepEqual(await names(page), bySize);
+        await rows(page).nth(0).click();
+        await rows(page).nth(2).click({ modifiers: ['Control'] });
+        assert.deepEqual(await chosen(), [all[0], all[2]]);
+        await rows(page).nth(0).click({ modifiers: ['Control'] });
+        assert.deepEqual(await chosen(), [all[2]]);
+        await rows(page).nth(0).click({ modifiers: ['Shift'] });
+        // A range begins at the row that was clicked last without Shift.
+        assert.deepEqual(await chosen(), [all[0]]);
+        const quoted = (list) => list.map((name) => `^${name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}$`).join('|');
+        await rows(page).nth(0).click();
+        await page.keyboard.press('Shift+ArrowDown');
+        await page.keyboard.press('Shift+ArrowDown');
+        assert.deepEqual(await chosen(), all.slice(0, 3));
+        await page.keyboard.press('ArrowDown');
+        await page.keyboard.press('Control+Space');
+        assert.deepEqual(await chosen(), all.slice(0, 4));
+        const line = page.getByRole('group', { name: 'Chosen functions' });
+        assert.match(await line.textContent(), /^4 functionsthemselves \d/);
+        assert.equal(await line.getByRole('link', { name: 'Source' }).getAttribute('href'), `source?${new URLSearchParams({ f: quoted(all.slice(0, 4)) })}`);
+        // At once, before the address has the choice: Back leads to it.
+        await line.getByRole('link', { name: 'Peek' }).click();
+        await shows(page, 'peek');
+        await page.goBack();
+        await shows(page, 'top');
+        assert.deepEqual(await chosen(), all.slice(0, 4));
+        await page.reload();
+        await line.waitFor();
+        assert.deepEqual(await chosen(), all.slice(0, 4));
+        await line.getByRole('button', { name: 'Hide' }).click();
+        await hasParameter(page, 'h', quoted(all.slice(0, 4)));
+        assert.ok(!(await names(page)).includes(all[0]));
     }));
 
 test('the call graph: moved and enlarged by keys, wheel and pointer; a node chooses its function', () =>

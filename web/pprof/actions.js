@@ -1,7 +1,8 @@
 // The actions on a function: filters with a pattern that matches only its name, and the views of this function.
 
-import { element } from '../text.js';
-import { patternOfName } from '../search.js';
+import { element, plural } from '../text.js';
+import { nameParts } from '../top.js';
+import { patternOfNames } from '../search.js';
 import { addedPattern } from './address.js';
 
 /** The filters of the Refine menu and of a function: parameter, title, explanation. */
@@ -20,10 +21,10 @@ export const FUNCTION_VIEWS = [
     ['disasm', 'Disasm'],
 ];
 
-/** The elements of the actions. page: see views.js. */
-export function functionActions(page, name) {
+/** The elements of the actions on functions. page: see views.js. */
+export function functionActions(page, ...names) {
     if (page.isFrozen) return [];
-    const pattern = patternOfName(name);
+    const pattern = patternOfNames(names);
     const refine = ([filter, title, hint]) =>
         element(
             'button',
@@ -33,18 +34,19 @@ export function functionActions(page, name) {
     return [...REFINEMENTS.map(refine), ...FUNCTION_VIEWS.map(([view, title]) => page.link({ view, f: pattern }, {}, title))];
 }
 
-/** The line that describes a chosen function, with its actions. facts: texts. */
-export function functionLine(page, name, nameNodes, facts) {
+/** The line that describes the chosen functions, with their actions. facts: texts. */
+export function functionLine(page, names, facts) {
+    const isOne = names.length === 1;
     return element(
         'div',
-        { class: 'detail', role: 'group', 'aria-label': 'Chosen function' },
-        element('strong', {}, nameNodes),
+        { class: 'detail', role: 'group', 'aria-label': isOne ? 'Chosen function' : 'Chosen functions' },
+        element('strong', {}, isOne ? nameParts(names[0]) : plural(names.length, 'function')),
         facts.map((fact) => element('span', {}, fact)),
         element(
             'span',
             { class: 'actions' },
-            page.link({ view: 'flamegraph' }, { place: { fn: name } }, 'Callers and callees'),
-            functionActions(page, name),
+            isOne && page.link({ view: 'flamegraph' }, { place: { fn: names[0] } }, 'Callers and callees'),
+            functionActions(page, ...names),
         ),
     );
 }

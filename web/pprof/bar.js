@@ -3,7 +3,7 @@
 import { element, untrusted } from '../text.js';
 import { makeSearch } from '../controls.js';
 import { titleOf } from '../kinds.js';
-import { patternOfName } from '../search.js';
+import { patternOfNames } from '../search.js';
 import { addedPattern, noFilters, selectedType } from './address.js';
 import { REFINEMENTS } from './actions.js';
 import { compareEntries } from './compare.js';
@@ -17,8 +17,8 @@ import { PPROF_VIEWS } from './views.js';
  */
 export function makeBar(page, { theme, help }) {
     const search = makeSearch(page.go);
-    // The pattern that the menus mean: the text of the search field, else the chosen function.
-    const pattern = () => search.field.value || (page.chosen() && patternOfName(page.chosen()));
+    // The pattern that the menus mean: the text of the search field, else the chosen functions.
+    const pattern = () => search.field.value || patternOfNames(page.chosen());
     const afterUse = { s: '' };
     const menus = [
         makeMenu('View', viewEntries),

@@ -1,7 +1,6 @@
 // The call graph that graphviz drew.
 
 import { element } from '../text.js';
-import { nameParts } from '../top.js';
 import { findFunctions } from '../search.js';
 import { functionLine } from './actions.js';
 import { makePan } from './pan.js';
@@ -30,7 +29,7 @@ export function makeGraphView({ data }, page) {
     function choose(node, name) {
         state.chosen = name;
         for (const [other] of named) other.classList.toggle('chosen', other === node);
-        detail.replaceChildren(functionLine(page, name, nameParts(name), []));
+        detail.replaceChildren(functionLine(page, [name], []));
     }
 
     for (const [node, name] of named) {

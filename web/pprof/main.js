@@ -14,7 +14,7 @@ import { PPROF_VIEWS } from './views.js';
 
 /** A request that takes longer, in ms, is shown as running. */
 const LONG_REQUEST = 150;
-const NOWHERE = { z: '', up: '', s: '', fn: '' };
+const NOWHERE = { z: '', up: '', s: '', fn: '', o: '', c: '' };
 
 /** The fragment of a place, or ''. */
 const fragmentOf = (place) => linkTo(place).replace(/^#$/, '');
@@ -35,7 +35,7 @@ const page = {
     address: () => shown.address,
     place: () => shown.place,
     answer: () => shown.answer,
-    chosen: () => (shown.view.chosen ? shown.view.chosen() : ''),
+    chosen: () => (shown.view.chosen ? [shown.view.chosen()].flat().filter(Boolean) : []),
     sampleType: () => parameterOf(shown.address, 'si'),
     here: () => urlOf(shown.address) + fragmentOf(shown.place),
     visit: (changes, place) => visit(changedAddress(shown.address, changes), place),
@@ -65,6 +65,7 @@ const help = makeHelp(
         ['1', 'from every view: flame graph, root at the top (stacks have no times here, so that it stands for the time order of speedscope)', { 1: () => turn('') }],
         ['2', 'flame graph, root at the bottom; both have the heaviest calls at the left', { 2: () => turn('1') }],
         ['3', 'callers and callees of the chosen function, else of the heaviest one that the root calls', { 3: sandwich }],
+        ['↑  ↓', 'in top: the next row; with Shift, choose the rows between. Ctrl or Shift with a click chooses several'],
         ['+  −  0', 'size of the call graph; arrow keys move it'],
         ['Esc', 'close a menu; leave the search field'],
     ],
@@ -97,10 +98,10 @@ const urlOfAnswer = (address) => urlOf(address.view === 'flamegraph' ? changedAd
 /** Whether the flame graph that is shown has the address, with another sample type perhaps. */
 const isInGraph = (address) => address.view === 'flamegraph' && urlOfAnswer(address) === urlOfAnswer(shown.address);
 
-/** Goes to an address. Without a place, the search stays, and with another sample type alone the whole place does. */
+/** Goes to an address. Without a place, the search and the order stay, and with another sample type alone the whole place does. */
 function visit(address, place) {
     const staysInGraph = isInGraph(address);
-    const kept = staysInGraph ? shown.place : { ...NOWHERE, s: shown.place.s, up: shown.place.up };
+    const kept = staysInGraph ? shown.place : { ...NOWHERE, s: shown.place.s, up: shown.place.up, o: shown.place.o };
     if (frozen) return staysInGraph ? show(address, { ...kept, ...place }, shown.answer) : heading.fail('This file has one view only.');
     return open(address, { ...kept, ...place }, true);
 }
@@ -143,6 +144,8 @@ async function open(address, place, isNew) {
         const answer = await ask(address);
         if (isNew) {
             forgetPlace();
+            // The fragment that was to be written later.
+            if (urlOf(readAddress()) === urlOf(shown.address)) history.replaceState(null, '', urlOf(shown.address) + fragmentOf(shown.place));
             const to = new URL(urlOf(address) + fragmentOf(place), location.href).href;
             if (to !== location.href) history.pushState(null, '', to);
         }
@@ -216,7 +219,7 @@ function turn(up) {
 
 /** Shows the callers and callees of the chosen function, or of the one that the flame graph begins with. */
 async function sandwich() {
-    const fn = page.chosen();
+    const [fn] = page.chosen();
     if (!shown.view.sandwich) await visit(changedAddress(shown.address, { view: 'flamegraph' }), fn ? { fn } : {});
     if (shown.view.sandwich && !shown.place.fn) shown.view.sandwich();
 }

@@ -4,7 +4,7 @@ import { element, visible } from '../text.js';
 import { percentage } from '../units.js';
 import { colourOf, packageOf } from '../colours.js';
 import { findFunctions } from '../search.js';
-import { COLUMNS, SUM_COLUMN, makeTop, nameParts, paperTable } from '../top.js';
+import { COLUMNS, SUM_COLUMN, makeTop, paperTable, readOrder, writeOrder } from '../top.js';
 import { functionLine } from './actions.js';
 import { parameterOf } from './address.js';
 
@@ -18,25 +18,50 @@ function topColumns(rows) {
     return [flat, flatShare, SUM_COLUMN, ...others];
 }
 
+/** Names that take more characters are not in the address. */
+const LONGEST_CHOICE = 4000;
+
+/** The chosen rows after a click: alone, with Ctrl beside the others, with Shift all from the row that was chosen before. */
+function chosenBy(event, fn, { chosen, from }, between) {
+    const isMore = event.ctrlKey || event.metaKey;
+    if (event.shiftKey && from >= 0) return new Set([...(isMore ? chosen : []), ...between(from, fn)]);
+    if (!isMore) return new Set([fn]);
+    const others = [...chosen].filter((other) => other !== fn);
+    return new Set(others.length === chosen.size ? [...others, fn] : others);
+}
+
 export function makeTopView({ data, title }, page) {
     const { rows, total, unit } = data;
     const columns = topColumns(rows);
-    const sortedBy = parameterOf(page.address(), 'sort') === 'cum' ? 'cum' : 'flat';
     const figures = { flat: Float64Array.from(rows, (row) => row.flat), cum: Float64Array.from(rows, (row) => row.cum) };
     const nameOf = (fn) => rows[fn].name;
-    const table = makeTop(choose, columns, sortedBy, 'top summed');
-    const detail = element('div', { class: 'chosen-line' }, element('p', { class: 'quiet' }, 'Choose a function to filter by it, or to see its source.'));
+    const defaultOrder = parameterOf(page.address(), 'sort') === 'cum' ? 'cum' : 'flat';
+    const table = makeTop(choose, columns, defaultOrder, 'top summed');
+    const detail = element('div', { class: 'chosen-line' });
     const notice = element('p', { class: 'notice', role: 'status' });
     const node = element('section', { class: 'functions', 'aria-label': 'Top' }, notice, detail, table.node);
-    const state = { chosen: -1, search: null };
+    /** from: the row at which a range begins; search, order, names: those of the address. */
+    const state = { chosen: new Set(), from: -1, search: null, order: null, names: '' };
 
-    function choose(fn) {
-        state.chosen = fn;
-        const facts = [`itself ${amount(fn, 'flat')}`, `with all it calls ${amount(fn, 'cum')}`];
-        detail.replaceChildren(functionLine(page, nameOf(fn), nameParts(nameOf(fn)), facts));
-        table.choose(fn);
+    function choose(fn, event) {
+        const chosen = chosenBy(event, fn, state, table.between);
+        if (!event.shiftKey || state.from < 0) state.from = fn;
+        const names = [...chosen].map(nameOf).join('\n');
+        state.names = names.length > LONGEST_CHOICE ? '' : names;
+        showChosen(chosen);
+        page.go({ c: state.names });
     }
 
+    function showChosen(chosen) {
+        state.chosen = chosen;
+        table.choose(chosen);
+        const [fn] = chosen;
+        const facts = chosen.size === 1 ? [`itself ${amount(fn, 'flat')}`, `with all it calls ${amount(fn, 'cum')}`] : [`themselves ${percentage(sumOfFlat(), total)}`];
+        const hint = 'Choose a function to filter by it, or to see its source; with Ctrl or Shift several.';
+        detail.replaceChildren(chosen.size ? functionLine(page, [...chosen].map(nameOf), facts) : element('p', { class: 'quiet' }, hint));
+    }
+
+    const sumOfFlat = () => [...state.chosen].reduce((sum, fn) => sum + figures.flat[fn], 0);
     const amount = (fn, key) => `${visible(rows[fn][`${key}Text`])} (${percentage(figures[key][fn], total)})`;
 
     function content() {
@@ -51,17 +76,31 @@ export function makeTopView({ data, title }, page) {
             whole: total,
             marked: found && !found.error ? found.marked : null,
             chosen: state.chosen,
+            order: readOrder(state.order || defaultOrder),
+            ordered,
         };
     }
 
+    function ordered(order) {
+        const text = writeOrder(order);
+        state.order = text === defaultOrder ? '' : text;
+        page.go({ o: state.order }, true);
+    }
+
     function update(place) {
-        if (place.s === state.search) return;
-        state.search = place.s;
-        table.show(content());
+        const order = readOrder(place.o) ? place.o : '';
+        if (place.s !== state.search || order !== state.order) {
+            Object.assign(state, { search: place.s, order });
+            table.show(content());
+            showChosen(state.chosen);
+        }
+        if (place.c === state.names) return;
+        state.names = place.c;
+        const names = new Set(place.c.split('\n'));
+        showChosen(new Set([...rows.keys()].filter((fn) => names.has(nameOf(fn)))));
     }
 
     const repaint = () => state.search !== null && table.show(content());
-    const paper = () => paperTable(figures, { nameOf }, unit, total, visible(title), columns, sortedBy);
-    return { node, update, repaint, paper, chosen: () => (state.chosen < 0 ? '' : nameOf(state.chosen)) };
+    const paper = () => paperTable(figures, { nameOf }, unit, total, visible(title), columns, state.order || defaultOrder);
+    return { node, update, repaint, paper, chosen: () => [...state.chosen].map(nameOf) };
 }
-

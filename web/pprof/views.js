@@ -4,7 +4,7 @@
 //   title   the entry of the View menu
 //   of      whether the view shows the functions that the parameter f matches
 //   make    (answer, page): returns {node, update(place), repaint()}, and optionally chosen(), the name of the chosen
-//           function or ''; sandwich(), which shows its callers and callees; focus(), which focuses the drawing; paper(),
+//           function or '', or a list of names; sandwich(), which shows its callers and callees; focus(), which focuses the drawing; paper(),
 //           a table for printing. answer: the server's JSON
 //
 // page.isFrozen: the page is a file without a server, which has this view only. page has these functions:
