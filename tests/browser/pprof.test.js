@@ -585,6 +585,26 @@ test('the table: order and chosen rows are in the address; several rows are chos
         assert.ok(!(await names(page)).includes(all[0]));
     }));
 
+test('top shows the heading of its report, says how many rows are not shown, and shows them', () =>
+    open('ui/top?f=F', { file: 'hostile/names/wide.pb.gz' }, async (page) => {
+        const head = await page.locator('.report-head').textContent();
+        assert.match(head, /Active filters:.*focus=F.*Showing nodes accounting for .* total/);
+        assert.match(head, /Dropped 5000 nodes/);
+        assert.equal(await page.locator('.rest').textContent(), '5,000 rows not shown. Show all 5,000 rows');
+        await page.getByRole('link', { name: 'Show all 5,000 rows' }).click();
+        await hasParameter(page, 'trim', 'f');
+        assert.equal(await page.getByRole('table', { name: 'Functions' }).getAttribute('aria-rowcount'), '5001');
+        await page.goto(new URL('top?nf=0', page.url()).href);
+        await shows(page, 'top');
+        assert.match(await page.locator('.report-head').textContent(), /Showing top 500 nodes out of 5000/);
+        assert.equal(await page.locator('.rest').textContent(), '4,500 rows not shown. Show all 5,000 rows');
+        await page.getByRole('link', { name: 'Show all 5,000 rows' }).click();
+        await page.getByRole('link', { name: 'Show the heaviest rows only' }).click();
+        await until(page, () => document.querySelector('.rest').textContent.startsWith('4,500'));
+        // The lines of the page's own heading are not repeated.
+        assert.doesNotMatch(await page.locator('.report-head').textContent(), /Type:|File:/);
+    }));
+
 test('the call graph: moved and enlarged by keys, wheel and pointer; a node chooses its function', () =>
     open('ui/graph', {}, async (page) => {
         const box = page.locator('.call-graph');

@@ -1,6 +1,6 @@
 // The table of functions: flat and cumulative values, as the server formatted them.
 
-import { element, visible } from '../text.js';
+import { count, element, plural, untrusted, visible } from '../text.js';
 import { percentage } from '../units.js';
 import { colourOf, packageOf } from '../colours.js';
 import { findFunctions } from '../search.js';
@@ -30,7 +30,24 @@ function chosenBy(event, fn, { chosen, from }, between) {
     return new Set(others.length === chosen.size ? [...others, fn] : others);
 }
 
-export function makeTopView({ data, title }, page) {
+/** The lines of the report's heading that the page's heading lacks, and a link to the rows that are not shown. */
+function headOf({ data, heading }, page) {
+    const lines = (data.heading || []).filter((line) => !heading.includes(line));
+    const isCut = lines.some((line) => /^(Dropped \d|Showing top \d)/.test(line));
+    const dropped = numberIn(lines, /^Dropped (\d+) /);
+    const missing = dropped + Math.max(0, numberIn(lines, /^Showing top \d+ nodes out of (\d+)/) - data.rows.length);
+    const facts = lines.map((line) => untrusted(line.trim(), 'span'));
+    const whole = page.link({ trim: 'f' }, {}, `Show all ${count(data.rows.length + missing)} rows`);
+    const part = page.link({ trim: '' }, {}, 'Show the heaviest rows only');
+    const hasAll = !isCut && parameterOf(page.address(), 'trim') === 'f';
+    const rest = [isCut && `${plural(missing, 'row')} not shown. `, !page.isFrozen && (isCut ? whole : hasAll && part)].filter(Boolean);
+    return [element('p', { class: 'facts report-head' }, facts), rest.length ? element('p', { class: 'rest' }, rest) : null];
+}
+
+const numberIn = (lines, pattern) => lines.reduce((sum, line) => sum + Number((line.match(pattern) || [0, 0])[1]), 0);
+
+export function makeTopView(answer, page) {
+    const { data, title } = answer;
     const { rows, total, unit } = data;
     const columns = topColumns(rows);
     const figures = { flat: Float64Array.from(rows, (row) => row.flat), cum: Float64Array.from(rows, (row) => row.cum) };
@@ -39,7 +56,7 @@ export function makeTopView({ data, title }, page) {
     const table = makeTop(choose, columns, defaultOrder, 'top summed');
     const detail = element('div', { class: 'chosen-line' });
     const notice = element('p', { class: 'notice', role: 'status' });
-    const node = element('section', { class: 'functions', 'aria-label': 'Top' }, notice, detail, table.node);
+    const node = element('section', { class: 'functions', 'aria-label': 'Top' }, headOf(answer, page), notice, detail, table.node);
     /** from: the row at which a range begins; search, order, names: those of the address. */
     const state = { chosen: new Set(), from: -1, search: null, order: null, names: '' };
 
