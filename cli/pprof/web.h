@@ -38,13 +38,14 @@ enum web_kind {
 /* A parameter and the option that it sets. */
 struct web_parameter {
     const char *name, *option;
-    bool saved; /* in settings.json */
+    bool saved;  /* in settings.json */
+    bool filter; /* the parameter `without` can reset it */
 };
 /* Returns row i, or NULL after the last. Rows are in the order of the keys in settings.json. */
 const struct web_parameter *web_parameter_at(size_t i);
 
-/* Copies `from`, and sets the options that the parameters name. The caller releases *ret with
- * shell_options_release. */
+/* Copies `from`, removes the filters that the parameter `without` lists (without=f,tf), and sets the options
+ * that the other parameters name. The caller releases *ret with shell_options_release. */
 int web_read_query(const struct pprof_options *from, const struct delegate_request *r,
                    struct pprof_options *ret, struct err *err);
 
@@ -56,6 +57,8 @@ int web_settings_save(const struct pprof_options *from, const struct delegate_re
 int web_settings_remove(const struct delegate_request *r, struct err *err);
 /* Adds the options as a query, with the question mark, to an address. */
 int web_add_query(const struct pprof_options *o, struct buf *to, struct err *err);
+/* Adds the options as a JSON object, from parameters to texts, without those that have upstream's default. */
+int web_add_defaults(const struct pprof_options *o, struct buf *to, struct err *err);
 /* Adds a JSON array of the saved settings, with the query that leads from the request's view to each. */
 int web_settings_add_menu(const struct delegate_request *r, struct buf *to, struct err *err);
 

@@ -299,6 +299,29 @@ int web_add_query(const struct pprof_options *o, struct buf *to, struct err *err
     return config ? buf_check(to, "the address", err) : err_nomem(err);
 }
 
+int web_add_defaults(const struct pprof_options *o, struct buf *to, struct err *err)
+{
+    struct buf value = BUF_INIT(QUERY_BYTES);
+    json_t *config = make_config(o, ""), *defaults = json_object();
+    for (size_t i = 0; config && defaults && web_parameter_at(i); i++) {
+        const struct web_parameter *p = web_parameter_at(i);
+        if (!p->saved || !p->name)
+            continue;
+        format_value(config, p->option, &value);
+        if (value.len > 0)
+            json_object_set_new(defaults, p->name, json_string(buf_str(&value)));
+    }
+    char *text = config && defaults ? json_dumps(defaults, JSON_COMPACT) : NULL;
+    if (text)
+        buf_adds(to, text);
+    int rc = text ? buf_check(&value, "a setting", err) : err_nomem(err);
+    free(text);
+    json_decref(defaults);
+    json_decref(config);
+    buf_release(&value);
+    return rc;
+}
+
 /* An entry of the menu. */
 struct entry {
     json_t *json;

@@ -20,7 +20,8 @@
 /* A view that is being made. */
 struct view {
     const struct delegate_request *request;
-    struct pprof_options options; /* with the request's parameters */
+    const struct pprof_options *defaults; /* of the command line */
+    struct pprof_options options;         /* with the request's parameters */
     struct profile *profile;
     const struct pprof_kept *kept;
     bool is_frozen;              /* the answer is a file that needs no server */
@@ -341,7 +342,8 @@ static int add_frame(struct buf *to, const struct view *v, const char *name, str
     add_sources(to, v);
     add_bool(to, "isDifference", v->is_compared ? v->is_change : o->base != NULL);
     add_bool(to, "totalsAreOfBase", v->is_compared ? v->is_change : o->base && o->diff_base);
-    if (add_types(to, v, err) < 0)
+    buf_adds(to, ",\"defaults\":");
+    if (web_add_defaults(v->defaults, to, err) < 0 || add_types(to, v, err) < 0)
         return -1;
     if (v->totals.len > 0)
         buf_addf(to, ",\"totals\":%s", buf_str(&v->totals));
@@ -528,6 +530,7 @@ int web_answer(void *ctx, const struct delegate_request *r, int body_fd, unsigne
         return answer_download(web, body_fd, err);
     }
     struct view v = {.request = r,
+                     .defaults = web->options,
                      .profile = web->profile,
                      .kept = &web->kept,
                      .heading = BUF_INIT(TEXT_BYTES),

@@ -299,6 +299,37 @@ test('Refine acts on the search, then on the chosen function; Undo and the chips
         await hasParameter(page, 'h', 'runtime');
     }));
 
+test('filters of the command line are shown, and can be removed, replaced and brought back', () =>
+    open('ui/top', { args: ['-focus', 'burnCycles', '-tagfocus', 'nothing=here', '-ignore', 'nosuch'] }, async (page) => {
+        const used = async () => (await page.getByRole('list', { name: 'Filters in use' }).getByRole('button').allTextContents()).map((text) => text.replace(' ×', ''));
+        assert.deepEqual(await used(), ['focus: burnCycles', 'ignore: nosuch', 'tag focus: nothing=here']);
+        assert.equal(await rows(page).count(), 0);
+        await page.getByRole('list', { name: 'Filters in use' }).getByText('tag focus').click();
+        await hasParameter(page, 'without', 'tf');
+        const focused = await names(page);
+        assert.ok(focused.includes(BUSY));
+        await page.locator('.drop summary', { hasText: 'Refine' }).click();
+        await page.locator('.drop[open] li').getByText('Remove focus: burnCycles').click();
+        await hasParameter(page, 'without', 'tf,f');
+        assert.deepEqual(await used(), ['ignore: nosuch']);
+        assert.ok((await names(page)).length > focused.length);
+        await rows(page).filter({ hasText: BUSY }).click();
+        await choose(page, 'Refine', 'Ignore');
+        await hasParameter(page, 'i', `nosuch|${BUSY_PATTERN}`);
+        await page.getByRole('list', { name: 'Filters in use' }).getByText('ignore').click();
+        await until(page, () => !document.querySelector('.chips'));
+        await button(page, 'Undo').click();
+        await hasParameter(page, 'i', `nosuch|${BUSY_PATTERN}`);
+        await choose(page, 'Refine', 'Reset');
+        await until(page, () => !document.querySelector('.chips'));
+        await page.reload();
+        await rows(page).first().waitFor();
+        assert.equal(await page.locator('.chips').count(), 0);
+        await choose(page, 'Config', 'Default');
+        await hasParameter(page, 'without', null);
+        await until(page, () => document.querySelectorAll('.chips button').length === 3);
+    }));
+
 test('the actions of a function: in the flame graph, and links to source, peek and disassembly', () =>
     open('ui/flamegraph', {}, async (page) => {
         await page.locator('.graph canvas').focus();

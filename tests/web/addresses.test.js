@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addedPattern, changedAddress, parameterOf, readAddress, selectedType, undoable, urlOf } from '../../web/pprof/address.js';
+import { addedPattern, changedAddress, filtersInUse, parameterOf, readAddress, selectedType, undoable, urlOf, withoutFilters } from '../../web/pprof/address.js';
 import { patternOfName } from '../../web/search.js';
 
 const at = (url) => readAddress(new URL(url, 'http://x/ui/'));
@@ -18,10 +18,21 @@ test('an address keeps all parameters but the changed ones', () => {
 
 test('a second pattern is added to ignore and hide, and replaces the others', () => {
     const address = at('top?f=a&i=b&h=c');
-    assert.deepEqual(addedPattern(address, 'f', 'x'), { f: 'x' });
-    assert.deepEqual(addedPattern(address, 'i', 'x'), { i: 'b|x' });
-    assert.deepEqual(addedPattern(address, 'h', 'c'), { h: 'c' });
-    assert.deepEqual(addedPattern(address, 's', 'x'), { s: 'x' });
+    assert.deepEqual(addedPattern(address, {}, 'f', 'x'), { f: 'x' });
+    assert.deepEqual(addedPattern(address, {}, 'i', 'x'), { i: 'b|x' });
+    assert.deepEqual(addedPattern(address, {}, 'h', 'c'), { h: 'c' });
+    assert.deepEqual(addedPattern(address, {}, 's', 'x'), { s: 'x' });
+});
+
+test('filters of the command line are in use unless the address has others, or removes them', () => {
+    const answer = { defaults: { f: 'a', i: 'b', g: 'lines' } };
+    assert.deepEqual(filtersInUse(at('top?f=x&h=y&without=i'), answer), [['f', 'x'], ['h', 'y']]);
+    assert.deepEqual(filtersInUse(at('top'), answer), [['f', 'a'], ['i', 'b']]);
+    assert.deepEqual(withoutFilters(at('top?f=x&without=i'), answer, ['f']), { f: '', without: 'i,f' });
+    assert.deepEqual(withoutFilters(at('top?h=x'), answer, ['h']), { h: '', without: '' });
+    assert.equal(urlOf(changedAddress(at('top?f=x&n=3'), withoutFilters(at('top?f=x&n=3'), answer))), 'top?n=3&without=f%2Ci');
+    assert.deepEqual(addedPattern(at('top'), answer, 'i', 'x'), { i: 'b|x' });
+    assert.deepEqual(addedPattern(at('top?without=i'), answer, 'i', 'x'), { i: 'x' });
 });
 
 test('the pattern of a name matches the rows of peek', () => {

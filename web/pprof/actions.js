@@ -28,7 +28,7 @@ export function functionActions(page, ...names) {
     const refine = ([filter, title, hint]) =>
         element(
             'button',
-            { type: 'button', title: hint, on: { click: () => page.visit(addedPattern(page.address(), filter, pattern)) } },
+            { type: 'button', title: hint, on: { click: () => page.visit(addedPattern(page.address(), page.answer(), filter, pattern)) } },
             title,
         );
     return [...REFINEMENTS.map(refine), ...FUNCTION_VIEWS.map(([view, title]) => page.link({ view, f: pattern }, {}, title))];

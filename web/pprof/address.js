@@ -40,9 +40,25 @@ function forPeek(pattern) {
     return pattern.replace(/(?<!\\)\$(?=\||$)/g, '( |$$)');
 }
 
+/** The parameters of filters of the command line that are removed. */
+const removedDefaults = (address) => parameterOf(address, 'without').split(',').filter(Boolean);
+
+/** The filters in use, of the address and of the command line: [parameter, pattern] of each. */
+export function filtersInUse(address, { defaults = {} }) {
+    const removed = removedDefaults(address);
+    const used = Object.keys(FILTERS).map((name) => [name, parameterOf(address, name) || (removed.includes(name) ? '' : defaults[name])]);
+    return used.filter(([, pattern]) => pattern);
+}
+
+/** The changes that remove filters. */
+export function withoutFilters(address, { defaults = {} }, names = Object.keys(FILTERS)) {
+    const removed = new Set([...removedDefaults(address), ...names.filter((name) => defaults[name])]);
+    return { ...Object.fromEntries(names.map((name) => [name, ''])), without: [...removed].join(',') };
+}
+
 /** The changes that add a pattern to a filter. */
-export function addedPattern(address, filter, pattern) {
-    const old = parameterOf(address, filter);
+export function addedPattern(address, answer, filter, pattern) {
+    const [, old] = filtersInUse(address, answer).find(([name]) => name === filter) || [];
     const isNew = !REMOVING.has(filter) || !old || old === pattern;
     return { [filter]: isNew ? pattern : `${old}|${pattern}` };
 }
@@ -58,8 +74,6 @@ export function selectedType(address, { types, type }) {
     if (named >= 0) return named;
     return /^\d+$/.test(si) && types[Number(si)] ? Number(si) : type;
 }
-
-export const noFilters = () => Object.fromEntries(Object.keys(FILTERS).map((name) => [name, '']));
 
 /** The parameters that an Undo restores: all but the sample type and the zoom. */
 export function undoable(address) {

@@ -4,10 +4,11 @@ import { element, untrusted } from '../text.js';
 import { makeSearch } from '../controls.js';
 import { titleOf } from '../kinds.js';
 import { patternOfNames } from '../search.js';
-import { addedPattern, noFilters, selectedType } from './address.js';
+import { addedPattern, selectedType, withoutFilters } from './address.js';
 import { REFINEMENTS } from './actions.js';
 import { compareEntries } from './compare.js';
 import { configEntries } from './configs.js';
+import { filterButtons } from './heading.js';
 import { makeMenu } from './menu.js';
 import { PPROF_VIEWS } from './views.js';
 
@@ -73,13 +74,14 @@ export function makeBar(page, { theme, help }) {
                     type: 'button',
                     disabled: !chosen,
                     title: hint,
-                    on: { click: () => page.visit(addedPattern(page.address(), filter, chosen), search.field.value ? afterUse : {}) },
+                    on: { click: () => page.visit(addedPattern(page.address(), page.answer(), filter, chosen), search.field.value ? afterUse : {}) },
                 },
                 title,
             );
         const about = chosen ? [untrusted(chosen)] : ['Write a pattern into the search field, or choose a function.'];
-        const reset = element('button', { type: 'button', on: { click: () => page.visit(noFilters(), afterUse) } }, 'Reset');
-        return [element('p', { class: 'quiet' }, about), ...REFINEMENTS.map(refine), reset];
+        const removeAll = () => page.visit(withoutFilters(page.address(), page.answer()), afterUse);
+        const reset = element('button', { type: 'button', on: { click: removeAll } }, 'Reset');
+        return [element('p', { class: 'quiet' }, about), ...REFINEMENTS.map(refine), ...filterButtons(page, 'Remove '), reset];
     }
 
     function downloadEntries() {

@@ -16,8 +16,8 @@ export function configEntries(page, answer, { changed, fail }) {
     };
 
     function entryOf({ name, query, current, saved }) {
-        // The sample type is not part of a config.
-        const to = changedAddress({ view: page.address().view, query }, { si: parameterOf(page.address(), 'si') });
+        // The sample type is not part of a config. Default has the filters of the command line.
+        const to = changedAddress({ view: page.address().view, query }, { si: parameterOf(page.address(), 'si'), ...(saved ? {} : { without: '' }) });
         const remove = () => run('DELETE', `deleteconfig?${new URLSearchParams({ config: name })}`);
         return element(
             'span',

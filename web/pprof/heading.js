@@ -1,7 +1,7 @@
 // The top of a view: title, facts, the filters in use, and the line of errors.
 
 import { count, element, untrusted, visible } from '../text.js';
-import { FILTERS, parameterOf, selectedType } from './address.js';
+import { FILTERS, filtersInUse, selectedType, withoutFilters } from './address.js';
 
 /** The flame graph states its own type and total, because it changes the type without a request. */
 const STATED_BY_FLAME_GRAPH = /^(Type:|Duration:|Showing nodes|Dropped )/;
@@ -25,23 +25,23 @@ function filesOf({ sources, bases }) {
     );
 }
 
-/** A button for each filter in use, which removes it. */
-function filtersOf(page) {
-    const used = Object.entries(FILTERS).filter(([name]) => parameterOf(page.address(), name));
-    if (!used.length) return null;
-    const chip = ([name, title]) =>
+/** A button for each filter in use, which removes it. verb: a word before its text. */
+export function filterButtons(page, verb = '') {
+    const remove = (name) => () => page.visit(withoutFilters(page.address(), page.answer(), [name]));
+    const removing = ([name, pattern]) =>
         element(
-            'li',
-            {},
-            element(
-                'button',
-                { type: 'button', disabled: page.isFrozen, title: 'remove this filter', on: { click: () => page.visit({ [name]: '' }) } },
-                `${title}: `,
-                untrusted(parameterOf(page.address(), name)),
-                element('span', { 'aria-hidden': 'true' }, ' ×'),
-            ),
+            'button',
+            { type: 'button', disabled: page.isFrozen, title: 'remove this filter', on: { click: remove(name) } },
+            `${verb}${FILTERS[name]}: `,
+            untrusted(pattern),
+            element('span', { 'aria-hidden': 'true' }, ' ×'),
         );
-    return element('ul', { class: 'chips', 'aria-label': 'Filters in use' }, used.map(chip));
+    return filtersInUse(page.address(), page.answer()).map(removing);
+}
+
+function filtersOf(page) {
+    const buttons = filterButtons(page);
+    return buttons.length ? element('ul', { class: 'chips', 'aria-label': 'Filters in use' }, buttons.map((button) => element('li', {}, button))) : null;
 }
 
 /** Returns {node, show(answer), fail(text)}. page: see views.js. */

@@ -219,8 +219,8 @@ function turn(up) {
 
 /** Shows the callers and callees of the chosen function, or of the one that the flame graph begins with. */
 async function sandwich() {
-    const [fn] = page.chosen();
-    if (!shown.view.sandwich) await visit(changedAddress(shown.address, { view: 'flamegraph' }), fn ? { fn } : {});
+    const [name] = page.chosen();
+    if (!shown.view.sandwich) await visit(changedAddress(shown.address, { view: 'flamegraph' }), name ? { fn: name } : {});
     if (shown.view.sandwich && !shown.place.fn) shown.view.sandwich();
 }
 
