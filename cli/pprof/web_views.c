@@ -342,7 +342,7 @@ static int add_frame(struct buf *to, const struct view *v, const char *name, str
     add_sources(to, v);
     add_bool(to, "isDifference", v->is_compared ? v->is_change : o->base != NULL);
     add_bool(to, "totalsAreOfBase", v->is_compared ? v->is_change : o->base && o->diff_base);
-    buf_adds(to, ",\"defaults\":");
+    buf_addf(to, ",\"granularity\":\"%s\",\"defaults\":", o->granularity ? o->granularity : "");
     if (web_add_defaults(v->defaults, to, err) < 0 || add_types(to, v, err) < 0)
         return -1;
     if (v->totals.len > 0)

@@ -330,6 +330,40 @@ test('filters of the command line are shown, and can be removed, replaced and br
         await until(page, () => document.querySelectorAll('.chips button').length === 3);
     }));
 
+test('rows of lines, addresses and files: the actions name the function, or the file', () =>
+    open('ui/top?g=lines', {}, async (page) => {
+        const line = page.getByRole('group', { name: 'Chosen function' });
+        const choosing = async (granularity, expected) => {
+            await page.goto(new URL(`top?g=${granularity}`, page.url()).href);
+            await rows(page).filter({ hasText: granularity === 'files' ? 'work.go' : BUSY }).first().click();
+            const link = await line.getByRole('link', { name: 'Source', exact: true }).getAttribute('href');
+            const pattern = new URL(link, page.url()).searchParams.get('f');
+            assert.match(pattern, expected, granularity);
+            await line.getByRole('button', { name: 'Focus', exact: true }).click();
+            await hasParameter(page, 'f', pattern);
+            assert.equal(await alert(page), '', granularity);
+            assert.ok((await rows(page).count()) > 0);
+        };
+        for (const granularity of ['lines', 'addresses', 'filefunctions', 'functions']) await choosing(granularity, /^\^main\\\.burnCycles\$$/);
+        await choosing('files', /^\^\/.*work\\\.go\$$/);
+        await page.goto(new URL('top?g=lines', page.url()).href);
+        const row = rows(page).filter({ hasText: /burnCycles .*:\d+/ }).first();
+        const number = (await row.textContent()).match(/:\d+/)[0];
+        await row.click();
+        await line.getByRole('link', { name: 'Callers and callees' }).click();
+        await page.getByRole('region', { name: 'Callers and callees' }).waitFor();
+        assert.equal(await page.locator('.sandwich h2').textContent(), BUSY + number);
+    }));
+
+test('-lines of the command line counts as the parameter g', () =>
+    open('ui/flamegraph', { args: ['-lines'] }, async (page) => {
+        await page.locator('.graph canvas').focus();
+        await page.keyboard.press('ArrowDown');
+        await until(page, () => /:\d+/.test(document.querySelector('.detail strong').textContent));
+        const link = await page.locator('.detail').getByRole('link', { name: 'Source', exact: true }).getAttribute('href');
+        assert.doesNotMatch(new URL(link, page.url()).searchParams.get('f'), /:\d+\$$/);
+    }));
+
 test('the actions of a function: in the flame graph, and links to source, peek and disassembly', () =>
     open('ui/flamegraph', {}, async (page) => {
         await page.locator('.graph canvas').focus();

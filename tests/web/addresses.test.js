@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { addedPattern, changedAddress, filtersInUse, parameterOf, readAddress, selectedType, undoable, urlOf, withoutFilters } from '../../web/pprof/address.js';
+import { frameOf, functionsOf } from '../../web/pprof/names.js';
 import { patternOfName } from '../../web/search.js';
 
 const at = (url) => readAddress(new URL(url, 'http://x/ui/'));
@@ -51,4 +52,24 @@ test('Undo restores all parameters but the sample type', () => {
 test('the sample type is a name or a number', () => {
     const answer = { types: [{ type: 'samples' }, { type: 'cpu' }], type: 1 };
     for (const [query, type] of [['', 1], ['?si=samples', 0], ['?si=0', 0], ['?si=7', 1], ['?si=none', 1]]) assert.equal(selectedType(at(`top${query}`), answer), type, query);
+});
+
+test('the function of a place, and its name in the flame graph', () => {
+    const cases = [
+        ['lines', 'main.(*T).f /src/a b/c.go:12', 'main.(*T).f', 'main.(*T).f:12'],
+        ['lines', 'operator new(unsigned long) x.cc:3:7', 'operator new(unsigned long)', 'operator new(unsigned long):3:7'],
+        ['lines', '/src/a b.c:12', '/src/a b.c', '/src/a b.c:12'],
+        ['lines', 'main.f:12', 'main.f', 'main.f:12'],
+        ['lines', 'main.f', 'main.f', 'main.f'],
+        ['addresses', '0000000000401000 main.f /src/c.go:12', 'main.f', 'main.f:12'],
+        ['addresses', '0000000000401000 main.f', 'main.f', 'main.f'],
+        ['filefunctions', 'main.f[go.shape.int] /src/a.go', 'main.f[go.shape.int]', 'main.f[go.shape.int]'],
+        ['filefunctions', 'operator new', 'operator new', 'operator new'],
+        ['files', '/src/a b.go', '/src/a b.go', '/src/a b.go'],
+        ['', 'std::x y.cc:3', 'std::x y.cc:3', 'std::x y.cc:3'],
+    ];
+    for (const [granularity, name, fn, frame] of cases) {
+        assert.deepEqual(functionsOf([name, name], { granularity }), [fn], name);
+        assert.equal(frameOf(name, { granularity }), frame, name);
+    }
 });

@@ -4,6 +4,7 @@ import { element, plural } from '../text.js';
 import { nameParts } from '../top.js';
 import { patternOfNames } from '../search.js';
 import { addedPattern } from './address.js';
+import { frameOf, functionsOf } from './names.js';
 
 /** The filters of the Refine menu and of a function: parameter, title, explanation. */
 export const REFINEMENTS = [
@@ -24,7 +25,7 @@ export const FUNCTION_VIEWS = [
 /** The elements of the actions on functions. page: see views.js. */
 export function functionActions(page, ...names) {
     if (page.isFrozen) return [];
-    const pattern = patternOfNames(names);
+    const pattern = patternOfNames(functionsOf(names, page.answer()));
     const refine = ([filter, title, hint]) =>
         element(
             'button',
@@ -45,7 +46,7 @@ export function functionLine(page, names, facts) {
         element(
             'span',
             { class: 'actions' },
-            isOne && page.link({ view: 'flamegraph' }, { place: { fn: names[0] } }, 'Callers and callees'),
+            isOne && page.link({ view: 'flamegraph' }, { place: { fn: frameOf(names[0], page.answer()) } }, 'Callers and callees'),
             functionActions(page, ...names),
         ),
     );

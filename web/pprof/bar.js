@@ -10,6 +10,7 @@ import { compareEntries } from './compare.js';
 import { configEntries } from './configs.js';
 import { filterButtons } from './heading.js';
 import { makeMenu } from './menu.js';
+import { functionsOf } from './names.js';
 import { PPROF_VIEWS } from './views.js';
 
 /**
@@ -19,7 +20,7 @@ import { PPROF_VIEWS } from './views.js';
 export function makeBar(page, { theme, help }) {
     const search = makeSearch(page.go);
     // The pattern that the menus mean: the text of the search field, else the chosen functions.
-    const pattern = () => search.field.value || patternOfNames(page.chosen());
+    const pattern = () => search.field.value || patternOfNames(functionsOf(page.chosen(), page.answer()));
     const afterUse = { s: '' };
     const menus = [
         makeMenu('View', viewEntries),

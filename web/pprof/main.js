@@ -9,6 +9,7 @@ import { isEnded, makeAnswers } from './answers.js';
 import { makeBar } from './bar.js';
 import { makeHeading, titleOfAnswer } from './heading.js';
 import { functionActions } from './actions.js';
+import { frameOf } from './names.js';
 import { pivotOf } from './pivot.js';
 import { PPROF_VIEWS } from './views.js';
 
@@ -220,7 +221,7 @@ function turn(up) {
 /** Shows the callers and callees of the chosen function, or of the one that the flame graph begins with. */
 async function sandwich() {
     const [name] = page.chosen();
-    if (!shown.view.sandwich) await visit(changedAddress(shown.address, { view: 'flamegraph' }), name ? { fn: name } : {});
+    if (!shown.view.sandwich) await visit(changedAddress(shown.address, { view: 'flamegraph' }), name ? { fn: frameOf(name, shown.answer) } : {});
     if (shown.view.sandwich && !shown.place.fn) shown.view.sandwich();
 }
 
