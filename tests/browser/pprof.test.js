@@ -437,6 +437,11 @@ test('configs: save, choose, delete', () =>
         await hasParameter(page, 'f', BUSY);
         await page.locator('.drop summary', { hasText: 'Config' }).click();
         await button(page, 'Delete mine').click();
+        // The first click asks.
+        await page.getByLabel('Name of the config').focus();
+        assert.ok(!requests.some((request) => request.startsWith('DELETE')));
+        await button(page, 'Delete mine').click();
+        await button(page, 'Really delete mine').click();
         await until(page, () => !document.querySelector('.drop[open]'));
         await page.locator('.drop summary', { hasText: 'Config' }).click();
         // The open menu changes with the next answer.

@@ -4,6 +4,16 @@ import { element, untrusted, visible } from '../text.js';
 import { changedAddress, parameterOf } from './address.js';
 import { sendChange } from './answers.js';
 
+/** A button whose first click asks, and whose second one removes. Another place of the focus means no. */
+function removal(name, remove) {
+    const idle = { textContent: 'Delete', ariaLabel: `Delete ${visible(name)}` };
+    const asking = { textContent: 'Delete for good?', ariaLabel: `Really delete ${visible(name)}` };
+    const turn = (to) => Object.assign(button, to);
+    const click = () => (button.textContent === idle.textContent ? turn(asking) : remove());
+    const button = element('button', { type: 'button', on: { click, blur: () => turn(idle) } });
+    return turn(idle);
+}
+
 /** The entries of the menu. page: see views.js; changed(): asks for the list again; fail(text): shows an error. */
 export function configEntries(page, answer, { changed, fail }) {
     const run = async (method, url) => {
@@ -23,7 +33,7 @@ export function configEntries(page, answer, { changed, fail }) {
             'span',
             { class: 'entry' },
             page.linkTo(to, { current }, untrusted(name)),
-            saved && element('button', { type: 'button', 'aria-label': `Delete ${visible(name)}`, on: { click: remove } }, 'Delete'),
+            saved && removal(name, remove),
         );
     }
 
