@@ -938,12 +938,30 @@ test('-diff_base: the change refers to the base, and the sandwich and the small 
         assert.ok(small.some((colour) => swatches.includes(colour)), `${swatches} in ${small}`);
     }));
 
-test('messages of the report are shown', () =>
+test('messages of the report are shown, and name the filter that matches nothing', () =>
     open('ui/top?f=nosuchfunction', {}, async (page) => {
-        assert.match(await alert(page), /Focus expression matched no samples/);
+        assert.equal(await alert(page), 'Focus expression matched no samples: nosuchfunction');
         await page.getByRole('list', { name: 'Filters in use' }).getByRole('button').click();
         await hasParameter(page, 'f', null);
         assert.equal(await alert(page), '');
+        // Each filter matches samples, but none passes both.
+        for (const view of ['top', 'flamegraph', 'tags']) {
+            await page.goto(new URL(`${view}?f=burnCycles&i=main`, page.url()).href);
+            await shows(page, view);
+            const text = view === 'tags' ? await page.locator('.tags').textContent() : await alert(page);
+            assert.match(text, /^No sample (that )?passes the filters focus: burnCycles, ignore: main/, view);
+        }
+    }));
+
+test("the address of the profile's documentation is a link if it is one of the web", () =>
+    open('ui/top', {}, async (page) => {
+        const lines = ['Doc: https://example.com/a?b=<c>', 'Doc: javascript:window.pwned=1', 'Doc: http://exa mple', 'Doc: data:text/html,x', 'Type: https://example.com/'];
+        await changeAnswers(page, (answer) => ({ ...answer, heading: lines }));
+        await choose(page, 'View', 'Tags');
+        await shows(page, 'tags');
+        const links = await page.locator('.facts a').evaluateAll((all) => all.map(({ href, rel, textContent }) => [href, rel, textContent]));
+        assert.deepEqual(links, [['https://example.com/a?b=%3Cc%3E', 'noopener noreferrer', 'https://example.com/a?b=<c>']]);
+        assert.deepEqual(await page.locator('.facts > span').allTextContents(), lines);
     }));
 
 test('a new navigation ends the request before it, and shows that it works', () =>

@@ -1,6 +1,6 @@
 // The top of a view: title, facts, the filters in use, and the line of errors.
 
-import { count, element, untrusted, visible } from '../text.js';
+import { count, cut, element, untrusted, visible } from '../text.js';
 import { FILTERS, filtersInUse, selectedType, withoutFilters } from './address.js';
 
 /** The flame graph states its own type and total, because it changes the type without a request. */
@@ -44,6 +44,37 @@ function filtersOf(page) {
     return buttons.length ? element('ul', { class: 'chips', 'aria-label': 'Filters in use' }, buttons.map((button) => element('li', {}, button))) : null;
 }
 
+/** "the filters focus: main, ignore: x", or '' without filters. */
+export function filtersText(page) {
+    const used = filtersInUse(page.address(), page.answer()).map(([name, pattern]) => `${FILTERS[name]}: ${cut(visible(pattern))}`);
+    return used.length ? `the ${used.length === 1 ? 'filter' : 'filters'} ${used.join(', ')}` : '';
+}
+
+/** The report's messages about a filter, as in "ShowFrom expression matched no samples". */
+const UNMATCHED = /^(\w+) expression matched no samples$/;
+
+/** The messages of an answer: one about a filter names its pattern. */
+function problemsOf(answer, page) {
+    const used = filtersInUse(page.address(), answer);
+    const withPattern = (message) => {
+        const [, option = ''] = message.match(UNMATCHED) || [];
+        const [, pattern] = used.find(([name]) => FILTERS[name].replace(' ', '') === option.toLowerCase()) || [];
+        return visible(pattern ? `${message}: ${cut(pattern)}` : message);
+    };
+    const { rows, nodes } = answer.data || {};
+    const isEmpty = (rows && rows.length === 0) || (nodes && nodes.depth.length < 2);
+    // One filter may have removed the samples that another one would match.
+    if (!isEmpty || used.length < 2) return answer.errors.map(withPattern);
+    return [...answer.errors.filter((message) => !UNMATCHED.test(message)).map(visible), `No sample passes ${filtersText(page)}`];
+}
+
+/** A line of the heading. The address of the profile's documentation is a link. */
+function lineNode(line) {
+    const [, address] = line.match(/^Doc: (https?:\/\/\S+)$/) || [];
+    if (!address || !URL.canParse(address)) return untrusted(line, 'span');
+    return element('span', {}, 'Doc: ', element('a', { href: address, rel: 'noopener noreferrer', target: '_blank' }, untrusted(address)));
+}
+
 /** Returns {node, show(answer), fail(text)}. page: see views.js. */
 export function makeHeading(page) {
     const title = element('h1', {});
@@ -57,10 +88,10 @@ export function makeHeading(page) {
         const lines = answer.view === 'flamegraph' ? answer.heading.filter((line) => !STATED_BY_FLAME_GRAPH.test(line)) : answer.heading;
         facts.replaceChildren(
             ...(answer.isDifference ? [element('span', { class: 'warn' }, 'a difference')] : []),
-            ...lines.map((line) => untrusted(line, 'span')),
+            ...lines.map(lineNode),
         );
         rest.replaceChildren(...[filesOf(answer), filtersOf(page)].filter(Boolean));
-        fail(answer.errors.map(visible).join('; '));
+        fail(problemsOf(answer, page).join('; '));
     }
 
     function fail(text) {

@@ -3,6 +3,7 @@
 import { element, untrusted, visible } from '../text.js';
 import { patternOfName } from '../search.js';
 import { percentage } from '../units.js';
+import { filtersText } from './heading.js';
 import { makeMarks } from './marks.js';
 
 /** The values of a key that are shown at first. */
@@ -18,6 +19,11 @@ const withoutCommas = (pattern) => pattern.replaceAll(',', '\\x2c');
 function labelFilter(key, { value, range }) {
     if (!key.includes('=')) return `${key}=${range || withoutCommas(patternOfName(value))}`;
     return range || withoutCommas(patternOfName(`${key}:${value}`)).replaceAll('=', '\\x3d');
+}
+
+function noLabelsText(page) {
+    const filters = filtersText(page);
+    return filters ? `No sample that passes ${filters} has a label.` : 'The samples have no labels.';
 }
 
 export function makeTagsView({ data }, page) {
@@ -65,7 +71,7 @@ export function makeTagsView({ data }, page) {
         );
     }
 
-    const sections = data.keys.length ? data.keys.map(keySection) : element('p', { class: 'quiet' }, 'The samples have no labels.');
+    const sections = data.keys.length ? data.keys.map(keySection) : element('p', { class: 'quiet' }, noLabelsText(page));
     const tags = element('div', { class: 'tags' }, sections);
     const { notice, search } = makeMarks(tags);
     return { node: element('div', {}, notice, tags), update: (place) => search(place.s), repaint() {} };
