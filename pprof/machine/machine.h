@@ -31,11 +31,12 @@ struct report;
  *    "files": [{"path", "functions": [{"name", "flat", "cum", "lines": [LINE...]}]}]}
  *
  * with at most 50 files, those with the largest flat values first. flat and cum are texts with a unit; those
- * of a line or an instruction are "" for 0. A LINE is {"n": its number, "flat", "cum", "text": its source,
- * "code": [{"at": the hexadecimal address in the binary, "flat", "cum", "text": the instruction, "" without a
- * binary, "place": "file.c:12", "file": its path, "line": 12, "inlined": [{"text", "file", "line"}]}]}.
- * `inlined` has the calls that were inlined into this line and lead to the instruction, the outermost first,
- * unless the instruction above has the same ones.
+ * of a line or an instruction are "" for 0. The members flatShare and cumShare beside them are the
+ * percentages of the total, and are missing beside "". A LINE is {"n": its number, "flat", "cum", "text": its
+ * source, "code": [{"at": the hexadecimal address in the binary, "flat", "cum", "text": the instruction, ""
+ * without a binary, "place": "file.c:12", "file": its path, "line": 12, "inlined": [{"text", "file",
+ * "line"}]}]}. `inlined` has the calls that were inlined into this line and lead to the instruction, the
+ * outermost first, unless the instruction above has the same ones.
  */
 int machine_write(struct report *report);
 

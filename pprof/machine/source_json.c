@@ -1,5 +1,6 @@
 /* The data of -weblist as JSON. machine.h documents it. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "pprof/machine/formats.h"
 #include "pprof/machine/listing.h"
@@ -9,11 +10,15 @@
 
 static void write_value(struct listing *l, const char *key, int64_t value, bool with_zero)
 {
-    char text[MEASURE_TEXT] = "";
-    if (value != 0 || with_zero)
+    char text[MEASURE_TEXT] = "", share[MEASURE_TEXT] = "";
+    if (value != 0 || with_zero) {
         report_format_value(l->report, text, value);
+        measure_percentage(share, value, l->report->total);
+    }
     out_format(l->out, ",\"%s\":", key);
     out_json(l->out, str_of(text));
+    if (*share)
+        out_format(l->out, ",\"%sShare\":\"%s\"", key, share + strspn(share, " "));
 }
 
 /* A function has its values even if they are 0; a line or an instruction then has empty texts. */

@@ -785,6 +785,8 @@ test('source of the real program: values beside the lines, and a pasted text in 
     open('ui/source?f=burnCycles', {}, async (page) => {
         const hit = page.locator('.source .hit').first();
         assert.match(await hit.locator('td').nth(2).textContent(), /^\d+ms$/);
+        assert.match(await hit.locator('td').nth(2).getAttribute('title'), /^\d+(\.\d+)?% of the total$/);
+        assert.match(await page.locator('.source-function > summary').first().textContent(), /itself \d+m?s \(.+%\), with all it calls /);
         const number = Number(await hit.locator('td').first().textContent());
         await page.getByText('Paste another source').or(page.getByText('The source is not on this machine')).first().click();
         await page.locator('.source-file textarea').first().fill(Array.from({ length: number }, (_, i) => `pasted line ${i + 1}`).join('\n'));

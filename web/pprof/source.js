@@ -3,34 +3,38 @@
 import { element, untrusted, visible, visibleLine } from '../text.js';
 import { nameParts } from '../top.js';
 import { functionActions } from './actions.js';
+import { filtersText } from './heading.js';
 import { makeMarks } from './marks.js';
 
 const COLUMNS_OF_SOURCE = ['Line', 'Flat', 'Cum', 'Source'];
 
-function cells(...texts) {
-    return texts.map((text) => element('td', {}, text));
+/** The cells of a line or an instruction; a value's tip is its share. */
+function cells(first, { flat, flatShare, cum, cumShare }, last) {
+    const valueCell = (text, share) => element('td', { title: share && `${visible(share)} of the total` }, visible(text));
+    return [element('td', {}, first), valueCell(flat, flatShare), valueCell(cum, cumShare), element('td', {}, last)];
 }
+
+const withShare = (text, share) => visible(share ? `${text} (${share})` : text);
 
 /** An inlined call: its place and its source. */
 const callText = ({ text, file, line }) => `${file}:${line} ${text}`.trim();
 
-function instructionRow({ at, flat, cum, text, place, inlined }) {
+function instructionRow(instruction) {
+    const { at, text, place, inlined } = instruction;
     const calls = inlined && inlined.length ? `inlined: ${inlined.map(callText).join(', ')}` : '';
     return element(
         'tr',
         { class: 'instruction' },
-        cells(visible(at), visible(flat), visible(cum)),
-        element(
-            'td',
-            {},
+        cells(visible(at), instruction, [
             element('code', {}, visibleLine(text)),
             ' ',
             element('small', {}, visible([place, calls].filter(Boolean).join(' · '))),
-        ),
+        ]),
     );
 }
 
-function lineRows({ n, flat, cum, text, code }) {
+function lineRows(line) {
+    const { n, flat, cum, text, code } = line;
     const hasCode = code && code.length > 0;
     const row = element('tr', { class: flat || cum ? 'hit' : null });
     const number = hasCode ? element('button', { type: 'button', 'aria-expanded': 'false', title: 'machine code', on: { click: toggle } }, n) : String(n);
@@ -44,11 +48,12 @@ function lineRows({ n, flat, cum, text, code }) {
         number.setAttribute('aria-expanded', String(!instructions[0].hidden));
     }
 
-    row.append(...cells(number, visible(flat), visible(cum), element('code', {}, visibleLine(text))));
+    row.append(...cells(number, line, element('code', {}, visibleLine(text))));
     return row;
 }
 
-function functionSection({ name, flat, cum, lines }, page, isOpen) {
+function functionSection({ name, flat, flatShare, cum, cumShare, lines }, page, isOpen) {
+    const facts = `itself ${withShare(flat, flatShare)}, with all it calls ${withShare(cum, cumShare)}`;
     const head = element('tr', {}, COLUMNS_OF_SOURCE.map((title) => element('th', { scope: 'col' }, title)));
     const body = element('tbody', {});
     const table = element('table', { class: 'source' }, element('thead', {}, head), body);
@@ -57,7 +62,7 @@ function functionSection({ name, flat, cum, lines }, page, isOpen) {
     const box = element(
         'details',
         { class: 'source-function', open: isOpen },
-        element('summary', {}, element('strong', {}, nameParts(name)), ' ', element('small', {}, `itself ${visible(flat)}, with all it calls ${visible(cum)}`)),
+        element('summary', {}, element('strong', {}, nameParts(name)), ' ', element('small', {}, facts)),
         element('p', { class: 'actions' }, functionActions(page, name)),
         scroller,
     );
@@ -92,13 +97,18 @@ function fileSection(file, page, isOpen) {
     );
 }
 
+function nothingText(page) {
+    const filters = filtersText(page);
+    return filters ? `No function passes ${filters}, or the profile has no lines of it.` : 'The profile has no lines of its functions.';
+}
+
 export function makeSourceView({ data }, page) {
     const sources = element(
         'div',
         { class: 'sources' },
         data.note ? element('p', { class: 'note' }, visible(data.note)) : null,
         data.files.map((file, i) => fileSection(file, page, i === 0 || file.path === page.pasted())),
-        data.files.length ? null : element('p', { class: 'quiet' }, 'No function matches the focus, or the profile has no lines of it.'),
+        data.files.length ? null : element('p', { class: 'quiet' }, nothingText(page)),
     );
     const { notice, search } = makeMarks(sources);
     return { node: element('div', {}, notice, sources), update: (place) => search(place.s), repaint() {} };

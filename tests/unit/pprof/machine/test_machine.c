@@ -259,10 +259,12 @@ static void source_has_each_instruction_under_its_line(void **state)
     assert_member(whole, "note", "");
     assert_member(line, "flat", "7");
     assert_member(line, "cum", "7");
+    assert_member(line, "cumShare", "70.00%");
     assert_member(line, "text", "???");
     assert_int_equal(json_array_size(code), 2);
     assert_member(json_array_get(code, 0), "at", "401110");
     assert_member(json_array_get(code, 0), "flat", "");
+    assert_null(json_object_get(json_array_get(code, 0), "flatShare"));
     assert_member(json_array_get(code, 1), "text", "shl    $0x5,%eax");
     assert_member(json_array_get(code, 1), "place", "a.c:3");
     json_t *inlined = json_object_get(json_array_get(code, 1), "inlined");
