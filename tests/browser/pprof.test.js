@@ -929,7 +929,8 @@ test('-diff_base: the change refers to the base, and the sandwich and the small 
         assert.match(await page.locator('.about').textContent(), /2ms less, of 4ms in the base/);
         await page.getByRole('button', { name: 'Whole graph' }).click();
         await page.getByText('less than before').waitFor();
-        const swatches = await page.locator('.legend .swatch').evaluateAll((all) => all.map((swatch) => getComputedStyle(swatch).backgroundColor));
+        // In one step: the legend may be made again between two.
+        const swatches = await page.evaluate(() => [...document.querySelectorAll('.legend .swatch')].map((swatch) => getComputedStyle(swatch).backgroundColor));
         await page.keyboard.press('3');
         await page.locator('.sandwich').waitFor();
         const [, callees] = await coloured();
