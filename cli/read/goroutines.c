@@ -215,12 +215,12 @@ static int print_text(const struct goroutines *g, const struct goroutines_option
 
 /* ---- the command --------------------------------------------------------------------------------------- */
 
-static void print_cut_dumps(const struct goroutines *g, char *const *names)
+static void print_cut_dumps(const struct goroutines *g, const struct strlist *names)
 {
-    for (size_t i = 0; i < g->n_dumps; i++) {
+    for (size_t i = 0; i < g->n_dumps && i < names->n; i++)
         if (g->dumps[i].cut)
-            message_print("%s: the dump ends early; goroutines after that point are missing", names[i]);
-    }
+            message_print("%s: the dump ends early; goroutines after that point are missing",
+                          names->items[i]);
 }
 
 /* Refuses a dump that was cut in its first goroutine. */
@@ -304,15 +304,17 @@ static size_t get_host_length(const char *path, size_t n)
 
 static bool has_one_host(const struct strlist *names)
 {
-    size_t first_n, n;
-    const char *first = names->n ? find_member_path(names->items[0], &first_n) : NULL;
-    size_t n_host = first ? get_host_length(first, first_n) : 0;
+    size_t n;
+    if (names->n == 0)
+        return false;
+    const char *first = find_member_path(names->items[0], &n);
+    size_t n_host = get_host_length(first, n);
     for (size_t i = 1; i < names->n; i++) {
         const char *path = find_member_path(names->items[i], &n);
         if (get_host_length(path, n) != n_host || memcmp(path, first, n_host) != 0)
             return false;
     }
-    return names->n > 0;
+    return true;
 }
 
 /* Returns the key of a dump: HOST/SERVICE/, or SERVICE/ if the hosts may differ. *ret_n: the key's length. */
@@ -418,7 +420,7 @@ static int show_dump(const struct dump_list *list, const struct strlist *files, 
     if (rc == 0) {
         if (list->has_headings)
             print_heading(list->o, files->items[files->n - 1], is_first);
-        print_cut_dumps(g, files->items);
+        print_cut_dumps(g, files);
         rc = list->o->json ? goroutines_json(g, files->items, err) : print_text(g, list->o, err);
     }
     goroutines_free(g);
@@ -449,8 +451,11 @@ static int show_all(const struct dump_list *list, struct err *err)
     for (size_t i = 0; i < list->n; i++) {
         struct err why = ERR_INIT;
         const char *before = list->pairs[i][0], *name = list->pairs[i][1];
-        char *both[] = {(char *)(uintptr_t)before, (char *)(uintptr_t)name};
-        struct strlist files = {.items = before ? both : both + 1, .n = before ? 2 : 1};
+        char *both[2];
+        struct strlist files = {.items = both};
+        if (before)
+            both[files.n++] = (char *)(uintptr_t)before;
+        both[files.n++] = (char *)(uintptr_t)name;
         *list->current = i;
         bool is_first = i == failed; /* all dumps before this one failed */
         if (show_dump(list, &files, is_first, &why) == 0)
