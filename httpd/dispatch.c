@@ -81,7 +81,7 @@ static const char *find_ambiguity(const struct connection *c, struct evhttp_requ
 static bool route_matches(const struct httpd_route *route, const char *path)
 {
     size_t n = strlen(route->path);
-    return strcmp(route->path, path) == 0 ||
+    return n == 0 || strcmp(route->path, path) == 0 ||
            (n > 1 && route->path[n - 1] == '/' && strncmp(route->path, path, n) == 0);
 }
 

@@ -34,7 +34,9 @@ enum httpd_method {
 typedef void httpd_handler(struct httpd_request *request, void *ctx);
 
 struct httpd_route {
-    const char *path; /* exact, without percent-encoding; with a slash at its end also all paths below it */
+    /* Exact, without percent-encoding. With a slash at its end: also all paths below it. "": any other path.
+     */
+    const char *path;
     unsigned methods; /* of enum httpd_method */
     httpd_handler *handle;
     size_t max_body; /* the largest body of a request, in bytes */

@@ -20,6 +20,12 @@ void flame_stacks_release(struct flame_stacks *stacks);
 /* Removes the samples that the tree does not have from the profile. */
 void flame_stacks_keep(const struct flame_stacks *stacks, const struct page_tree *wanted);
 
+static inline void flame_stacks_add_values(int64_t *to, const int64_t *values, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = (int64_t)((uint64_t)to[i] + (uint64_t)values[i]);
+}
+
 /* Sets the weight of one unit of each of the first n_types sample types: 1 divided by the sum of the absolute
  * values of all samples. */
 void flame_stacks_scale(const struct flame_stacks *stacks, size_t n_types, double *ret);

@@ -4,12 +4,6 @@
 
 #include "base/banned.h"
 
-static void add_values(int64_t *to, const int64_t *values, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        to[i] = (int64_t)((uint64_t)to[i] + (uint64_t)values[i]);
-}
-
 static void add_sample(const struct flame_stacks *stacks, size_t sample, struct flame_sums *to)
 {
     const struct profile_sample *s = &stacks->p->samples[sample];
@@ -20,11 +14,11 @@ static void add_sample(const struct flame_stacks *stacks, size_t sample, struct 
         for (uint32_t at = stacks->calls_at[location + 1]; at-- > stacks->calls_at[location];) {
             struct flame_sum *sum = flame_sums_at(to, stacks->calls[at]);
             if (!flat)
-                add_values(flat = sum->values, values, to->n_types);
+                flame_stacks_add_values(flat = sum->values, values, to->n_types);
             if (sum->last_sample == sample + 1)
                 continue;
             sum->last_sample = sample + 1;
-            add_values(sum->values + to->n_types, values, to->n_types);
+            flame_stacks_add_values(sum->values + to->n_types, values, to->n_types);
         }
     }
 }

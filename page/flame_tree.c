@@ -65,12 +65,6 @@ struct grower {
     uint32_t n_divided; /* the number of nodes whose samples were divided */
 };
 
-static void add_values(int64_t *to, const int64_t *values, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        to[i] = (int64_t)((uint64_t)to[i] + (uint64_t)values[i]);
-}
-
 static void subtract_values(int64_t *from, const int64_t *values, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -190,7 +184,7 @@ static int count_entry(struct grower *g, struct entry *e, struct err *err)
     d->n++;
     for (size_t i = 0; i < g->n_types; i++)
         d->weight += fabs((double)values[i]) * g->scale[i];
-    add_values(g->sums + g->division_of[function] * g->n_types, values, g->n_types);
+    flame_stacks_add_values(g->sums + g->division_of[function] * g->n_types, values, g->n_types);
     return 0;
 }
 
@@ -247,11 +241,11 @@ static int add_callees(struct grower *g, uint32_t begin, struct err *err)
         uint32_t node;
         begin += d->n;
         if (d->function == g->stacks->n_functions) {
-            add_values(g->own + caller * g->n_types, sums, g->n_types);
+            flame_stacks_add_values(g->own + caller * g->n_types, sums, g->n_types);
             continue;
         }
         k->n_callees++;
-        add_values(g->folded + caller * g->n_types, sums, g->n_types);
+        flame_stacks_add_values(g->folded + caller * g->n_types, sums, g->n_types);
         if (k->node.depth + 1 >= FLAME_MAX_DEPTH)
             continue;
         const struct grown_node callee = {.caller = caller,

@@ -101,7 +101,6 @@ static void answer_style(struct httpd_request *request, void *ctx)
 }
 
 static const struct httpd_route routes[] = {
-    {"/", HTTPD_GET, lead_to_ui, 0},
     {"/ui", HTTPD_GET, lead_to_ui, 0},
     {"/ui/flamegraph2", HTTPD_GET, lead_to_flamegraph, 0},
     {"/ui/flamegraphold", HTTPD_GET, lead_to_flamegraph, 0},
@@ -111,6 +110,7 @@ static const struct httpd_route routes[] = {
     {"/ui/", HTTPD_GET, answer_by_delegate, 0},
     {"/web/pprof.js", HTTPD_GET, answer_script, 0},
     {"/web/pprof.css", HTTPD_GET, answer_style, 0},
+    {"", HTTPD_GET, lead_to_ui, 0},
     {NULL, 0, NULL, 0},
 };
 

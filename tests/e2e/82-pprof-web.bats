@@ -65,13 +65,13 @@ children() { pgrep -P "$(delegate)"; }
         grep -qi "^location: $to"$'\r' head || fail "$from: $(cat head)"
     done <<'TABLE'
 /?f=x /ui/?f=x
+/nothing/at/all?f=x /ui/?f=x
 /ui?f=x /ui/?f=x
 /ui/?f=x flamegraph?f=x
 /ui/flamegraph2?f=x flamegraph?f=x
 /ui/flamegraphold?f=x flamegraph?f=x
 TABLE
     assert_equal "$(get /ui/nothing)" 404
-    assert_equal "$(get /nothing)" 404
 }
 
 @test "the page is one HTML file with the view's data, and loads only its script and its style" {
