@@ -245,6 +245,8 @@ test('keys: 1, 2 and 3 for the graph, u for undo, / for the search, ? for the he
         assert.equal(await search(page).inputValue(), '');
         await page.keyboard.press('Escape');
         await page.locator('#main').focus();
+        await page.reload();
+        await shows(page, 'flamegraph');
         await page.keyboard.press('u');
         await hasParameter(page, 'f', null);
         await page.keyboard.press('?');

@@ -11,6 +11,7 @@ import { makeHeading, titleOfAnswer } from './heading.js';
 import { functionActions } from './actions.js';
 import { frameOf } from './names.js';
 import { pivotOf } from './pivot.js';
+import { makeUndo } from './undo.js';
 import { PPROF_VIEWS } from './views.js';
 
 /** A request that takes longer, in ms, is shown as running. */
@@ -28,8 +29,7 @@ const frozen = first.frozen === undefined ? null : new URL(first.frozen, 'https:
 const answers = makeAnswers();
 /** pasted: the file whose source the reader has pasted last. */
 const shown = { address: null, place: null, answer: null, view: null, pasted: '' };
-/** The queries to which Undo returns, the last one first. */
-const before = [];
+const undoing = makeUndo();
 const theme = makeTheme(repaint);
 const page = {
     isFrozen: frozen !== null,
@@ -46,7 +46,7 @@ const page = {
     palette: theme.palette,
     go,
     undo,
-    canUndo: () => before.length > 0,
+    canUndo: () => undoing.last() !== undefined,
     changed,
     ask: (changes) => ask(changedAddress(shown.address, changes)),
     fail: (text) => heading.fail(text),
@@ -171,7 +171,7 @@ function show(address, place, answer) {
     if (address.view === 'flamegraph' && parameterOf(address, 'p')) return showPivot(address, place, answer);
     const isSame = answer === shown.answer && address.view === shown.address.view;
     const hadFocus = content.contains(document.activeElement);
-    if (shown.address) noteBefore(undoable(shown.address), undoable(address));
+    if (shown.address) undoing.note(undoable(shown.address), undoable(address));
     Object.assign(shown, { address, place, answer });
     if (!isSame) {
         shown.view = makeView(address, answer);
@@ -198,16 +198,10 @@ function makeView(address, answer) {
     }
 }
 
-/** Keeps the queries for Undo, also when the reader uses the browser's history. */
-function noteBefore(old, now) {
-    if (old === now) return;
-    if (before[0] === now) before.shift();
-    else before.unshift(old);
-}
-
 function undo() {
-    if (!before.length) return false;
-    const address = { view: shown.address.view, query: before[0] };
+    const query = undoing.last();
+    if (query === undefined) return false;
+    const address = { view: shown.address.view, query };
     visit(changedAddress(address, { si: page.sampleType() }));
     return true;
 }
