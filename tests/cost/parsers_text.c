@@ -825,7 +825,7 @@ const struct cost_parser cost_text_parsers[] = {
     {"nm_read", read_nm, nms, 2, 0},
     {"objdump_read", read_objdump, objdumps, 6, 0},
     {"nm_next", read_symbols, nm_tables, 2, 0},
-    {"machine_write of objdump, disasm", disassemble, objdumps, 9, 1u << 20},
+    {"machine_write of objdump, disasm", disassemble, objdumps, 11, 1u << 20},
     {"machine_write of objdump, weblist", list_code, objdumps, 20, 1u << 20},
     {"machine_write of addr2line", list_calls, addr2lines, 8, 1u << 20},
     {"machine_write of nm", find_symbols, nm_tables, 13, 1u << 20},
