@@ -336,7 +336,7 @@ hint: set \$BROWSER to a browser, or open $output yourself"
     mkdir web
     mkdir web/pprof
     cp "$rig_root/web/report.html" web
-    cp "$rig_root/web/pprof/pprof.html" web/pprof
+    cp "$rig_root/web/pprof/"*.html web/pprof
     echo 'p { color: red }' >web/report.css
     echo 'b { color: blue }' >web/pprof/pprof.css
     echo 'export const one = 1;' >web/one.js

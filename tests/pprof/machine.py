@@ -445,7 +445,8 @@ def compare_places(ours, theirs, arguments):
 
 def compare_go(directory, ours, theirs):
     link_tools(directory, (*TOOLS, "llvm-symbolizer"))
-    go = Side([shutil.which("go"), "tool", "pprof"], directory, "go", read_upstream)
+    # Go builds the program now, because the environment of a side has no compiler.
+    go = Side([symbols.run("go", "tool", "-n", "pprof").decode().strip()], directory, "go", read_upstream)
     different = done = 0
     for name, path in build_go_programs(directory):
         bare, named = (os.path.join(directory, name + end) for end in (".pb", ".named.pb"))
