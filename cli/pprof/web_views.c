@@ -162,7 +162,9 @@ static int make_flamegraph(struct view *v, struct buf *ret, struct err *err)
         rc = read_numbers("through", through, &function, &n, err);
     wanted.under = path;
     wanted.through = n > 0 ? function : NULL;
-    wanted.with_sums = v->is_frozen;
+    /* The page asks for the sums of functions only where it shows them at once: they take as long as the
+     * tree. */
+    wanted.with_sums = v->is_frozen || wanted.through;
     if (rc == 0 && (rc = filter_calls(v, err)) == 0)
         rc = page_data_profile(v->profile, &wanted, ret, err);
     free(path);
