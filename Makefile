@@ -271,7 +271,7 @@ build/rig/softkey.so: tests/rig/softkey.c
 	    -Wl,-z,relro,-z,now,-z,noexecstack -o $@ $< $(shell pkg-config --cflags --libs libcrypto)
 
 e2e_programs := $(out)/profgrab $(pages) build/fixture/rude build/fixture/gitlab build/fixture/ailing build/fixture/go-tools build/rig/softkey.so \
-    $(addprefix $(out)/tests/,handoff copy findings two_captures)
+    $(addprefix $(out)/tests/,handoff copy findings two_captures) $(out)/bench/generate
 e2e-programs: $(e2e_programs)
 
 # Each test file has its own sshd and services.

@@ -159,7 +159,8 @@ static void add_address_without_token(struct buf *to, const struct httpd_request
  * site or a file has given. */
 static void send_cookie(struct httpd_request *r)
 {
-    struct buf to = BUF_INIT(65536), page = BUF_INIT(1 << 19);
+    size_t longest = r->server->options.limits.header_bytes;
+    struct buf to = BUF_INIT(longest), page = BUF_INIT(12 * longest + 4096);
     char cookie[200];
     add_address_without_token(&to, r);
     snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict%s", r->server->cookie_name,

@@ -20,9 +20,6 @@
 #define SMALL_BODY ((uint64_t)65536)
 #define TEXT_MAX 8192
 
-static const char closed_policy[] =
-    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
 /* ---- headers ------------------------------------------------------------------------------------------- */
 
 static void set_header(struct httpd_request *r, const char *name, const char *value)
@@ -52,7 +49,7 @@ static void set_common_headers(struct httpd_request *r, const struct httpd_answe
 {
     if (a->type)
         set_header(r, "Content-Type", a->type);
-    set_header(r, "Content-Security-Policy", a->policy ? a->policy : closed_policy);
+    set_header(r, "Content-Security-Policy", a->policy ? a->policy : HTTPD_CLOSED_POLICY);
     set_header(r, "X-Content-Type-Options", "nosniff");
     set_header(r, "Referrer-Policy", "same-origin");
     set_header(r, "Cross-Origin-Resource-Policy", "same-origin");
@@ -298,7 +295,7 @@ void httpd_answer_text(struct httpd_request *request, int status, const char *fm
 
 void httpd_answer_redirect(struct httpd_request *request, int status, const char *to)
 {
-    struct buf location = BUF_INIT(65536);
+    struct buf location = BUF_INIT(request->server->options.limits.header_bytes + 1024);
     const char *query = httpd_query_string(request);
     buf_addf(&location, "%s%s%s", to, *query ? "?" : "", query);
     if (buf_check(&location, "the address", NULL) == 0)

@@ -1,6 +1,7 @@
 #include "httpd/connection.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -88,18 +89,35 @@ static size_t count_of_client(const struct httpd *server, const unsigned char cl
     return n;
 }
 
-/* Closes the connection that has been idle for longest. Returns false if none is idle. */
-static bool close_longest_idle(struct httpd *server)
+/* Returns the connection that has to give way to a new one: the oldest whose client has not shown that it may
+ * visit the server, else the one that has been idle for longest, or NULL. `client`: only connections of this
+ * address; NULL: of all. */
+static struct connection *find_dispensable(const struct httpd *server, const unsigned char *client)
 {
-    struct connection *c, *oldest = NULL;
+    struct connection *c, *idle = NULL;
     TAILQ_FOREACH(c, &server->connections, next)
     {
-        if (c->state == CONNECTION_IDLE && (!oldest || c->began < oldest->began))
-            oldest = c;
+        if (client && memcmp(c->client, client, 16) != 0)
+            continue;
+        if (!c->is_visitor)
+            return c;
+        if (c->state == CONNECTION_IDLE && (!idle || c->began < idle->began))
+            idle = c;
     }
-    if (oldest)
-        evhttp_connection_free(oldest->evcon);
-    return oldest != NULL;
+    return idle;
+}
+
+/* Makes room for a connection of this client. Returns false if nothing can give way to it. */
+static bool make_room(struct httpd *server, const unsigned char client[16])
+{
+    const struct httpd_limits *limits = &server->options.limits;
+    bool client_is_full = count_of_client(server, client) >= limits->per_client;
+    if (!client_is_full && server->n_connections < limits->connections)
+        return true;
+    struct connection *c = find_dispensable(server, client_is_full ? client : NULL);
+    if (c)
+        evhttp_connection_free(c->evcon);
+    return c != NULL;
 }
 
 /* Counts a connection that evhttp has accepted, or closes it if it is one too many. */
@@ -119,8 +137,7 @@ static void adopt(struct httpd *server, struct connection *c)
     c->began = clock_now();
     c->deadline = c->began + limits->header_ms;
     get_client(bufferevent_getfd(c->bev), c->client);
-    bool refused = c->ends || server->stopping || count_of_client(server, c->client) >= limits->per_client ||
-                   (server->n_connections >= limits->connections && !close_longest_idle(server));
+    bool refused = c->ends || server->stopping || !make_room(server, c->client);
     TAILQ_INSERT_TAIL(&server->connections, c, next);
     server->n_connections++;
     evhttp_connection_set_closecb(c->evcon, on_close, c);
@@ -208,6 +225,28 @@ static void end_largest(struct httpd *server)
     end_soon(largest);
 }
 
+/* Answers a request whose headers are too long. evhttp's own answer has no sentence for the reader. */
+static void refuse_long_headers(struct connection *c)
+{
+    char text[120];
+    int n =
+        snprintf(text, sizeof text, "the address and the headers of the request have more than %zu bytes\n",
+                 c->server->options.limits.header_bytes);
+    evbuffer_add_printf(bufferevent_get_output(c->bev),
+                        "HTTP/1.1 431 Request Header Fields Too Large\r\n"
+                        "Content-Type: text/plain; charset=utf-8\r\n"
+                        "Content-Security-Policy: " HTTPD_CLOSED_POLICY "\r\n"
+                        "X-Content-Type-Options: nosniff\r\n"
+                        "Cache-Control: no-store\r\n"
+                        "Connection: close\r\n"
+                        "Content-Length: %d\r\n\r\n%s",
+                        n, text);
+    /* evhttp, which does not write while it reads a request, has no part in this answer. */
+    bufferevent_setcb(c->bev, NULL, NULL, NULL, NULL);
+    bufferevent_enable(c->bev, EV_WRITE);
+    end_soon(c);
+}
+
 /* Called after each read. */
 static void on_input(struct evbuffer *input, const struct evbuffer_cb_info *info, void *ctx)
 {
@@ -228,6 +267,8 @@ static void on_input(struct evbuffer *input, const struct evbuffer_cb_info *info
         begin_headers(c);
     if (c->state == CONNECTION_HEADERS)
         scan_headers(c, input, info->n_added);
+    if (c->state == CONNECTION_HEADERS && c->received > c->server->options.limits.header_bytes)
+        refuse_long_headers(c);
 }
 
 struct connection *connection_of(struct httpd *server, struct evhttp_request *request)

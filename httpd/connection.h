@@ -32,6 +32,7 @@ struct connection {
     bool line_is_empty;        /* the current line of the headers has no byte but a carriage return */
     bool has_nul;              /* the headers have a NUL, at which evhttp would cut them */
     bool ends_with_client;     /* a handler waits, so a client that has closed its end needs no answer */
+    bool is_visitor;           /* a request had a valid cookie or token, or the server needs none */
     bool ends;                 /* the connection ends after this answer */
     void (*closed)(void *ctx); /* in CONNECTION_ANSWER: called when the connection closes */
     void *ctx;

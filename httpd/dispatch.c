@@ -149,7 +149,7 @@ static void check_and_call(struct httpd_request *r)
         refuse(r, 421, "this server does not have the host name of the request");
     else if (!access_origin_is_ours(r->server, httpd_header(r, "Origin"), host))
         refuse(r, 403, "a page of another site sent this request");
-    else if (access_is_visitor(r))
+    else if ((r->connection->is_visitor = access_is_visitor(r)))
         call_handler(r);
 }
 

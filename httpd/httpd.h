@@ -45,20 +45,25 @@ struct httpd_route {
 /* ---- the server ---------------------------------------------------------------------------------------- */
 
 struct httpd_limits {
-    size_t connections, per_client; /* open connections, in all and from one address */
-    size_t header_bytes;            /* request line and headers of a request */
-    size_t arriving_bytes;          /* of all requests together that are not answered yet */
-    int64_t header_ms;  /* until the headers are complete: from the connection or from the first byte on */
-    int64_t request_ms; /* until the body is complete, from the same instant on */
-    int64_t idle_ms;    /* between an answer and the next request */
-    int64_t stall_ms;   /* without progress while an answer is sent */
-    int64_t drain_ms;   /* for open requests after the server was stopped */
+    /*
+     * Open connections, in all and from one address. A new connection beyond them takes the place of the
+     * oldest one that has sent no valid request yet, else of the one that has been idle for longest. If there
+     * is neither, it is closed.
+     */
+    size_t connections, per_client;
+    size_t header_bytes;   /* request line and headers of a request */
+    size_t arriving_bytes; /* of all requests together that are not answered yet */
+    int64_t header_ms;     /* until the headers are complete: from the connection or from the first byte on */
+    int64_t request_ms;    /* until the body is complete, from the same instant on */
+    int64_t idle_ms;       /* between an answer and the next request */
+    int64_t stall_ms;      /* without progress while an answer is sent */
+    int64_t drain_ms;      /* for open requests after the server was stopped */
 };
 
 /* clang-format off */
 #define HTTPD_LIMITS                                                                                         \
     {                                                                                                        \
-        .connections = 512, .per_client = 256, .header_bytes = 16384, .arriving_bytes = 64 << 20,            \
+        .connections = 512, .per_client = 256, .header_bytes = 262144, .arriving_bytes = 64 << 20,            \
         .header_ms = 10000, .request_ms = 30000, .idle_ms = 60000, .stall_ms = 60000, .drain_ms = 5000,      \
     }
 /* clang-format on */

@@ -94,9 +94,10 @@ static int set_up(struct httpd *server, struct err *err)
     if (!server->http)
         return err_nomem(err);
     evhttp_set_gencb(server->http, dispatch, server);
-    evhttp_set_max_headers_size(server->http, (ev_ssize_t)limits->header_bytes);
+    /* More than our own limit and one read, so that on_input (connection.c) refuses longer ones. */
+    evhttp_set_max_headers_size(server->http, (ev_ssize_t)(limits->header_bytes + 65536));
     evhttp_set_max_body_size(server->http, (ev_ssize_t)max_body);
-    server->max_input = limits->header_bytes + max_body + 65536;
+    server->max_input = limits->header_bytes + max_body + 131072;
     /* All methods, so that dispatch answers them. */
     evhttp_set_allowed_methods(server->http, 0xffff);
     return connections_begin(server, err);

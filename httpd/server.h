@@ -28,6 +28,9 @@ union socket_address {
 
 TAILQ_HEAD(connection_list, connection);
 
+/* The Content-Security-Policy of an answer that loads nothing. */
+#define HTTPD_CLOSED_POLICY "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
 #define HTTPD_LISTENERS_MAX 8
 #define HTTPD_COOKIE_BYTES 32 /* random bytes in a cookie, written in hexadecimal */
 #define HTTPD_FORM_MAX 4096   /* the largest body with the form of the token page */

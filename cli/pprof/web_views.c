@@ -354,8 +354,7 @@ static int add_frame(struct buf *to, const struct view *v, const char *name, str
         buf_adds(to, ",\"frozen\":");
         page_add_text(to, str_of(place ? place : name));
     }
-    buf_adds(to, ",\"configs\":");
-    return web_settings_add_menu(v->request, to, err);
+    return 0;
 }
 
 static int make_heading(struct view *v, struct err *err)
@@ -469,14 +468,17 @@ static const struct view_type *find_view(const char *name)
     return NULL;
 }
 
-/* Makes the view that the request names. Frozen views are below /ui/freeze/. */
-static int answer_with_view(struct view *v, const char *name, int body_fd, unsigned *ret_kind,
-                            struct err *err)
+/* Writes the menu of the saved settings. */
+static int answer_configs(const struct delegate_request *r, int body_fd, struct err *err)
 {
-    v->is_frozen = strncmp(v->request->path, "/ui/freeze/", strlen("/ui/freeze/")) == 0;
-    const struct view_type *type = find_view(name);
-    return type ? answer_view(v, type, body_fd, ret_kind, err)
-                : err_set(err, ERR_NOT_FOUND, "404 page not found");
+    struct buf menu = BUF_INIT(VIEW_BYTES);
+    int rc = web_settings_add_menu(r, &menu, err);
+    if (rc == 0)
+        rc = buf_check(&menu, "the menu of settings", err);
+    if (rc == 0)
+        rc = fd_write_all(body_fd, menu.data, menu.len, err);
+    buf_release(&menu);
+    return rc;
 }
 
 /* ---- comparing sources --------------------------------------------------------------------------------- */
@@ -518,15 +520,39 @@ static int load_compared(struct web *web, struct view *v, struct err *err)
     return pprof_load_kept(&o, &web->kept, change, &v->profile, err);
 }
 
+static int answer_with_view(struct web *web, struct view *v, const char *name, int body_fd,
+                            unsigned *ret_kind, struct err *err)
+{
+    const struct view_type *type = find_view(name);
+    if (!type)
+        return err_set(err, ERR_NOT_FOUND, "404 page not found");
+    if (web_read_query(web->options, v->request, &v->options, err) < 0)
+        return -1;
+    int rc = load_compared(web, v, err);
+    if (rc == 0)
+        rc = answer_view(v, type, body_fd, ret_kind, err);
+    shell_options_release(&v->options);
+    buf_release(&v->heading);
+    buf_release(&v->messages);
+    buf_release(&v->totals);
+    return rc;
+}
+
+/* Paths are /ui/NAME, and /ui/freeze/NAME for a view as a file. */
 int web_answer(void *ctx, const struct delegate_request *r, int body_fd, unsigned *ret_kind, struct err *err)
 {
+    static const char freeze[] = "freeze/";
     struct web *web = ctx;
-    const char *name = strrchr(r->path, '/') + 1;
+    const char *name = r->path + strlen("/ui/");
     *ret_kind = WEB_NOTHING;
     if (strcmp(name, "saveconfig") == 0)
         return web_settings_save(web->options, r, err);
     if (strcmp(name, "deleteconfig") == 0)
         return web_settings_remove(r, err);
+    if (strcmp(name, "configs") == 0) {
+        *ret_kind = WEB_JSON;
+        return answer_configs(r, body_fd, err);
+    }
     if (strcmp(name, "download") == 0) {
         *ret_kind = WEB_PROFILE;
         return answer_download(web, body_fd, err);
@@ -535,17 +561,9 @@ int web_answer(void *ctx, const struct delegate_request *r, int body_fd, unsigne
                      .defaults = web->options,
                      .profile = web->profile,
                      .kept = &web->kept,
+                     .is_frozen = strncmp(name, freeze, strlen(freeze)) == 0,
                      .heading = BUF_INIT(TEXT_BYTES),
                      .messages = BUF_INIT(TEXT_BYTES),
                      .totals = BUF_INIT(TEXT_BYTES)};
-    if (web_read_query(web->options, r, &v.options, err) < 0)
-        return -1;
-    int rc = load_compared(web, &v, err);
-    if (rc == 0)
-        rc = answer_with_view(&v, name, body_fd, ret_kind, err);
-    shell_options_release(&v.options);
-    buf_release(&v.heading);
-    buf_release(&v.messages);
-    buf_release(&v.totals);
-    return rc;
+    return answer_with_view(web, &v, v.is_frozen ? name + strlen(freeze) : name, body_fd, ret_kind, err);
 }

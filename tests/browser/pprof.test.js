@@ -123,7 +123,8 @@ function changeAnswers(page, change) {
     return page.route('**/ui/**', async (route) => {
         if (route.request().headers().accept !== 'application/json') return route.continue();
         const response = await route.fetch();
-        return response.ok() ? route.fulfill({ json: change(await response.json()) }) : route.fulfill({ response });
+        const answer = response.ok() ? await response.json() : {};
+        return route.fulfill(answer.view ? { json: change(answer) } : { response });
     });
 }
 
@@ -432,9 +433,14 @@ test('configs: save, choose, delete', () =>
     open(`ui/top?f=${BUSY}`, {}, async (page, requests) => {
         await page.locator('.drop summary', { hasText: 'Config' }).click();
         await page.getByLabel('Name of the config').fill('mine');
+        const entries = () => page.locator('.drop[open] a').allTextContents();
+        assert.deepEqual(await entries(), ['Default']);
+        const before = requests.length;
         await button(page, 'Save as').click();
-        await until(page, () => !document.querySelector('.drop[open]'));
-        await choose(page, 'Config', 'Default');
+        await until(page, () => document.querySelectorAll('.drop[open] a').length === 2);
+        // Nothing but the menu is asked for again.
+        assert.deepEqual(requests.slice(before).map((request) => request.replace(/\?.*/, '')), ['POST /ui/saveconfig', 'GET /ui/configs']);
+        await page.locator('.drop[open] a', { hasText: 'Default' }).click();
         await hasParameter(page, 'f', null);
         await choose(page, 'Config', 'mine');
         await hasParameter(page, 'f', BUSY);
@@ -445,9 +451,6 @@ test('configs: save, choose, delete', () =>
         assert.ok(!requests.some((request) => request.startsWith('DELETE')));
         await button(page, 'Delete mine').click();
         await button(page, 'Really delete mine').click();
-        await until(page, () => !document.querySelector('.drop[open]'));
-        await page.locator('.drop summary', { hasText: 'Config' }).click();
-        // The open menu changes with the next answer.
         await until(page, () => [...document.querySelectorAll('.drop[open] a')].map((link) => link.textContent).join() === 'Default');
         assert.ok(requests.some((request) => request === `POST /ui/saveconfig?${new URLSearchParams({ f: BUSY, config: 'mine' })}`), requests.join());
         assert.ok(requests.includes('DELETE /ui/deleteconfig?config=mine'));
@@ -996,9 +999,9 @@ test('hostile names in every view', () =>
             heading: [evil],
             sources: [evil, evil],
             errors: [evil],
-            configs: [{ name: evil, query: 'f=x', current: false, saved: true }],
             data: { peek: { text: `| ${evil}\n` }, tags: { keys: [{ key: evil, total: evil, values: [{ value: evil, text: evil, share: 9 }] }] } }[answer.view] || answer.data,
         }));
+        await page.route('**/ui/configs', (route) => route.fulfill({ json: [{ name: evil, query: 'f=x', current: false, saved: true }] }));
         for (const title of ['Top', 'Peek', 'Tags', 'Flame graph']) {
             await choose(page, 'View', title);
             await settled(page);
@@ -1007,6 +1010,8 @@ test('hostile names in every view', () =>
             assert.ok(!(await page.locator('body').innerText()).includes('\u202e'));
         }
         await page.locator('.drop summary', { hasText: 'Config' }).click();
+        await page.getByText('<img src=x onerror=window.pwned=1>\\u202e', { exact: true }).waitFor();
+        assert.equal(await page.locator('header img').count(), 0);
         await page.locator('.drop summary', { hasText: 'Sample' }).click();
         await settled(page);
         assert.equal(await page.locator('header img').count(), 0);

@@ -9,7 +9,7 @@ setup_file() {
     curl -s "http://127.0.0.1:$RIG_PORT_caddy/debug/pprof/heap" -o "$RIG_DIR/heap.pb.gz"
     curl -s "http://127.0.0.1:$RIG_PORT_caddy/debug/pprof/goroutine" -o "$RIG_DIR/goroutine.pb.gz"
     # A profile whose flame graph takes a while.
-    "$rig_root/build/gcc/bench/generate" cpu 400000 >"$RIG_DIR/large.pb.gz"
+    "$(dirname "$profgrab_program")/bench/generate" cpu 400000 >"$RIG_DIR/large.pb.gz"
 }
 
 setup() {
@@ -113,11 +113,11 @@ TABLE
     go_pprof=$(go tool -n pprof)
     serve "$RIG_DIR/heap.pb.gz"
     assert_equal "$(get '/ui/saveconfig?config=mine&f=main%7Cother&n=20&trim=f&g=lines' -X POST)" 200
-    assert_equal "$(get /ui/top)" 200
+    assert_equal "$(get /ui/configs)" 200
     python3 - <<'PY'
 import json
 
-menu = json.load(open("body"))["configs"]
+menu = json.load(open("body"))
 assert [c["name"] for c in menu] == ["Default", "mine"], menu
 assert menu[0]["current"] and not menu[1]["current"] and menu[1]["saved"], menu
 assert menu[1]["query"] == "f=main%7Cother&g=lines&n=20&trim=f", menu
@@ -137,11 +137,11 @@ finally:
     process.wait()
 PY
     python3 ask.py "$go_pprof" "$RIG_DIR/heap.pb.gz"
-    assert_equal "$(get '/ui/top?h=runtime&intel=t&nf=0.25&si=1')" 200
+    assert_equal "$(get '/ui/configs?h=runtime&intel=t&nf=0.25&si=1')" 200
     python3 - <<'PY'
 import json
 
-menu = json.load(open("body"))["configs"]
+menu = json.load(open("body"))
 assert [c["name"] for c in menu] == ["Default", "mine", "theirs"], menu
 assert menu[2]["current"] and menu[2]["query"] == "h=runtime&intel=t&nf=0.25&si=1", menu
 PY
@@ -155,11 +155,16 @@ PY
     assert_equal "$(get '/ui/saveconfig?config=bad')" 405
     assert_equal "$(get '/ui/saveconfig?config=bad' -X POST -H 'Origin: http://evil.example')" 403
     assert_equal "$(get '/ui/deleteconfig?config=theirs')" 405
+    for path in x/saveconfig freeze/saveconfig x/y/top freeze/x/top freeze; do
+        assert_equal "$(get "/ui/$path?config=bad")" 404
+    done
+    python3 -c 'import json; assert [c["name"] for c in json.load(open("config/pprof/settings.json"))["configs"]] == ["theirs"]'
     # A damaged file is an error for a change, and kept; a view goes on.
     echo '{' >config/pprof/settings.json
     assert_equal "$(get '/ui/saveconfig?config=new' -X POST)" 400
     grep -q 'settings.json: ' body
     assert_equal "$(cat config/pprof/settings.json)" '{'
+    assert_equal "$(get /ui/configs)" 200
     assert_equal "$(get /ui/top)" 200
 }
 

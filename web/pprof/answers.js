@@ -27,6 +27,11 @@ async function answerOf(response) {
     }
 }
 
+/** Asks for JSON that is no view, beside the request of a view. Throws an Error with a sentence for the reader. */
+export async function askAside(url) {
+    return answerOf(await send(url, { headers: { Accept: 'application/json' } }));
+}
+
 /** Sends a request that changes the server's state. Throws an Error with a sentence for the reader. */
 export async function sendChange(method, url) {
     const response = await send(url, { method });
@@ -44,7 +49,7 @@ async function send(url, options) {
     }
 }
 
-/** Returns {get(url), post(url, text), remember(url, answer), forget()}. get and post return the JSON of a view. */
+/** Returns {get(url), post(url, text), remember(url, answer)}. get and post return the JSON of a view. */
 export function makeAnswers() {
     const cache = new Map();
     let running = { url: '', abort: new AbortController(), answer: null };
@@ -85,5 +90,5 @@ export function makeAnswers() {
         return answer;
     }
 
-    return { get, post, remember, forget: () => cache.clear() };
+    return { get, post, remember };
 }

@@ -14,7 +14,7 @@ import { functionsOf } from './names.js';
 import { PPROF_VIEWS } from './views.js';
 
 /**
- * page: see views.js, and {answer(), here(): the relative URL of what is shown, chosen(), undo(), changed(), fail(text)}. Returns {node, update(place),
+ * page: see views.js, and {answer(), here(): the relative URL of what is shown, chosen(), undo(), fail(text)}. Returns {node, update(place),
  * refresh(), close(), search}.
  */
 export function makeBar(page, { theme, help }) {
@@ -26,7 +26,7 @@ export function makeBar(page, { theme, help }) {
         makeMenu('View', viewEntries),
         makeMenu('Sample', sampleEntries),
         makeMenu('Refine', refineEntries),
-        makeMenu('Config', () => configEntries(page, page.answer(), page)),
+        makeMenu('Config', () => configEntries(page)),
         makeMenu('Compare', () => compareEntries(page, page.answer())),
         makeMenu('Download', downloadEntries),
     ];

@@ -47,7 +47,6 @@ const page = {
     go,
     undo,
     canUndo: () => undoing.last() !== undefined,
-    changed,
     ask: (changes) => ask(changedAddress(shown.address, changes)),
     fail: (text) => heading.fail(text),
     paste,
@@ -217,12 +216,6 @@ async function sandwich() {
     const [name] = page.chosen();
     if (!shown.view.sandwich) await visit(changedAddress(shown.address, { view: 'flamegraph' }), name ? { fn: frameOf(name, shown.answer) } : {});
     if (shown.view.sandwich && !shown.place.fn) shown.view.sandwich();
-}
-
-/** Asks for the shown view again, because the server's state has changed. */
-function changed() {
-    answers.forget();
-    return open(shown.address, shown.place, false);
 }
 
 async function paste(path, text) {
