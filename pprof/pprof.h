@@ -54,6 +54,18 @@ enum report_granularity {
     REPORT_BY_ADDRESS,
 };
 
+/* A text in place of a source file. */
+struct report_pasted {
+    const char *path;
+    struct str text;
+};
+
+/* The part of the labels that REPORT_TAGS_JSON writes. */
+struct report_tags {
+    const char *key;   /* NULL: all keys */
+    size_t from, most; /* of each key, `most` values from this one on, the heaviest first; most = 0: all */
+};
+
 /* The options of pprof, under pprof's names. Strings may be NULL. */
 struct report_settings {
     enum report_format format;
@@ -62,9 +74,8 @@ struct report_settings {
     bool call_tree, relative_percentages, compact_labels, mean, normalize, cum;
     const char *unit; /* a unit such as "ms", or "minimum" (the default) */
     const char *source_path, *trim_path;
-    const char
-        *pasted_path; /* the file whose text is pasted_text, for the reports of machine code; NULL: none */
-    struct str pasted_text;
+    const struct report_pasted *pasted; /* for the reports of machine code */
+    size_t n_pasted;
     const char *sample_index;
     double divide_by;
 
@@ -77,6 +88,7 @@ struct report_settings {
     double nodefraction, edgefraction;
     const char *focus, *ignore, *prune_from, *hide, *show, *show_from;
     const char *tagfocus, *tagignore, *tagshow, *taghide;
+    struct report_tags tags;
     enum report_granularity granularity;
 };
 

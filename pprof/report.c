@@ -111,10 +111,14 @@ static int apply_settings(struct report *report)
         profile_str(report->profile, report->profile->sample_types[report->value_index].unit);
     report->output_unit = str_of(s->unit);
     report->budget = regex_budget_for_user(report->profile);
-    if (!report->budget)
-        return err_nomem(report->err);
-    if (s->symbol && regex_new(str_of(s->symbol), report->budget, &report->symbol, report->err) < 0)
-        return err_wrap(report->err, "parsing argument regexp %s", s->symbol);
+    return report->budget ? 0 : err_nomem(report->err);
+}
+
+static int compile_symbol(struct report *report)
+{
+    const char *symbol = report->settings->symbol;
+    if (symbol && regex_new(str_of(symbol), report->budget, &report->symbol, report->err) < 0)
+        return err_wrap(report->err, "parsing argument regexp %s", symbol);
     return 0;
 }
 
@@ -204,6 +208,9 @@ static int prepare(struct report *report)
     /* Percentages refer to all samples, or with relative_percentages to those that pass the filters. */
     if (rc == 0 && relative)
         rc = filter_samples(report);
+    /* As upstream, which reports an error of the filters first if they are applied first. */
+    if (rc == 0)
+        rc = compile_symbol(report);
     report->total = rc == 0 ? total_of(report) : 0;
     if (rc == 0 && !relative)
         rc = filter_samples(report);

@@ -159,15 +159,28 @@ static void add_key(struct report *report, struct table *t, struct str key, int6
     add_text(t, "\n");
 }
 
-/* Adds the values of one key. Returns their number. */
-static size_t add_values(struct report *report, struct table *t, const struct ranked *ranks, size_t n)
+/* Returns the number of values of the first key. */
+static size_t count_values(const struct ranked *ranks, size_t n)
 {
     size_t same = 0;
+    while (same < n && str_equal(ranks[same].key, ranks->key))
+        same++;
+    return same;
+}
+
+static int64_t sum_of(const struct ranked *ranks, size_t n)
+{
     int64_t sum = 0;
-    for (; same < n && str_equal(ranks[same].key, ranks->key); same++)
-        sum = measure_sum(sum, ranks[same].sum);
-    add_key(report, t, ranks->key, sum);
-    for (size_t i = 0; i < same; i++) {
+    for (size_t i = 0; i < n; i++)
+        sum = measure_sum(sum, ranks[i].sum);
+    return sum;
+}
+
+/* Adds the values of one key. */
+static void add_values(struct report *report, struct table *t, const struct ranked *ranks, size_t n)
+{
+    add_key(report, t, ranks->key, sum_of(ranks, n));
+    for (size_t i = 0; i < n; i++) {
         add_text(t, " \t");
         add_value(report, t, ranks[i].sum);
         add_text(t, ":\t ");
@@ -175,16 +188,16 @@ static size_t add_values(struct report *report, struct table *t, const struct ra
         add_text(t, "\n");
     }
     add_text(t, "\n");
-    return same;
 }
 
 static int write_table(struct report *report, const struct ranked *ranks, size_t n)
 {
     struct table t = TABLE_INIT;
     int rc = 0;
-    for (size_t i = 0; i < n && rc == 0;) {
-        i += add_values(report, &t, ranks + i, n - i);
-        rc = table_write(&t, report->out, i == n, report->err);
+    for (size_t i = 0, same; i < n && rc == 0; i += same) {
+        same = count_values(ranks + i, n - i);
+        add_values(report, &t, ranks + i, same);
+        rc = table_write(&t, report->out, i + same == n, report->err);
     }
     table_release(&t);
     return rc;
@@ -212,38 +225,47 @@ static void add_json_range(struct report *report, const struct label_weight *ite
     out_text(report->out, "\"");
 }
 
-/* {"key":"thread","total":"1.2s","values":[{"value":"main","text":"1s","share":0.8333}]}; a number's value
- * has a `range` too. Returns the number of values. */
-static size_t write_json_key(struct report *report, const struct ranked *ranks, size_t n)
+static void write_json_value(struct report *report, const struct ranked *rank)
 {
-    size_t same = 0;
-    int64_t sum = 0;
-    for (; same < n && str_equal(ranks[same].key, ranks->key); same++)
-        sum = measure_sum(sum, ranks[same].sum);
+    double share = report->total ? (double)rank->sum / (double)report->total : 0;
+    out_text(report->out, "{\"value\":");
+    out_json(report->out, rank->value);
+    add_json_sum(report, "text", rank->sum);
+    out_format(report->out, ",\"share\":%.6f", share);
+    if (rank->item->is_number)
+        add_json_range(report, rank->item);
+    out_text(report->out, "}");
+}
+
+/* {"key":"thread","total":"1.2s","n":1,"values":[{"value":"main","text":"1s","share":0.8333}]}; `n` counts
+ * all values of the key, a number's value has a `range` too. */
+static void write_json_key(struct report *report, const struct ranked *ranks, size_t n)
+{
+    const struct report_tags *part = &report->settings->tags;
+    size_t from = part->from < n ? part->from : n, most = part->most > 0 ? part->most : n;
+    size_t end = n - from < most ? n : from + most;
     out_text(report->out, "{\"key\":");
     out_json(report->out, ranks->key);
-    add_json_sum(report, "total", sum);
-    out_text(report->out, ",\"values\":[");
-    for (size_t i = 0; i < same; i++) {
-        double share = report->total ? (double)ranks[i].sum / (double)report->total : 0;
-        out_text(report->out, i > 0 ? ",{\"value\":" : "{\"value\":");
-        out_json(report->out, ranks[i].value);
-        add_json_sum(report, "text", ranks[i].sum);
-        out_format(report->out, ",\"share\":%.6f", share);
-        if (ranks[i].item->is_number)
-            add_json_range(report, ranks[i].item);
-        out_text(report->out, "}");
+    add_json_sum(report, "total", sum_of(ranks, n));
+    out_format(report->out, ",\"n\":%zu,\"values\":[", n);
+    for (size_t i = from; i < end; i++) {
+        out_text(report->out, i > from ? "," : "");
+        write_json_value(report, &ranks[i]);
     }
     out_text(report->out, "]}");
-    return same;
 }
 
 static int write_json(struct report *report, const struct ranked *ranks, size_t n)
 {
+    const char *wanted = report->settings->tags.key, *separator = "";
     out_text(report->out, "{\"keys\":[");
-    for (size_t i = 0; i < n;) {
-        out_text(report->out, i > 0 ? "," : "");
-        i += write_json_key(report, ranks + i, n - i);
+    for (size_t i = 0, same; i < n; i += same) {
+        same = count_values(ranks + i, n - i);
+        if (wanted && !str_is(ranks[i].key, wanted))
+            continue;
+        out_text(report->out, separator);
+        separator = ",";
+        write_json_key(report, ranks + i, same);
     }
     out_text(report->out, "]}");
     return 0;

@@ -14,9 +14,8 @@
 struct tree {
     struct report *report;
     const struct graph *g;
-    struct regex *wanted; /* matches the names to show; NULL: all */
-    struct buf name;      /* of the current node or edge */
-    int64_t sum;          /* the sum of flat so far */
+    struct buf name; /* of the current node or edge */
+    int64_t sum;     /* the sum of flat so far */
 };
 
 static void write_value(struct tree *t, size_t columns, int64_t value)
@@ -86,14 +85,15 @@ static int write_family(struct tree *t, uint32_t node)
     return write_edges(t, node, false);
 }
 
-/* Writes the nodes whose name matches. */
+/* Writes the nodes whose name matches the symbol, or all without one. */
 static int write_nodes(struct tree *t)
 {
+    struct regex *wanted = t->report->symbol;
     size_t written = 0;
     for (size_t i = 0; i < t->g->n_order; i++) {
         uint32_t node = t->g->order[i];
         make_name(t, node);
-        if (t->wanted && !regex_matches(t->wanted, (struct str){buf_str(&t->name), t->name.len}))
+        if (wanted && !regex_matches(wanted, (struct str){buf_str(&t->name), t->name.len}))
             continue;
         if (write_family(t, node) < 0)
             return -1;
@@ -101,9 +101,9 @@ static int write_nodes(struct tree *t)
     }
     if (t->g->n_order)
         out_text(t->report->out, SEPARATOR);
-    if (buf_check(&t->name, "a name", t->report->err) < 0 || regex_check(t->wanted, t->report->err) < 0)
+    if (buf_check(&t->name, "a name", t->report->err) < 0 || regex_check(wanted, t->report->err) < 0)
         return -1;
-    if (t->wanted && written == 0)
+    if (wanted && written == 0)
         return err_set(t->report->err, ERR_FAILED, "no matches found for regexp: %s",
                        t->report->settings->symbol);
     return 0;
@@ -117,25 +117,13 @@ static int write_report(struct tree *t)
     return write_nodes(t);
 }
 
-static int compile_symbol(struct tree *t)
-{
-    const char *symbol = t->report->settings->symbol;
-    if (!symbol || regex_new(str_of(symbol), t->report->budget, &t->wanted, t->report->err) == 0)
-        return 0;
-    err_wrap(t->report->err, "parsing argument regexp %s", symbol);
-    return -1;
-}
-
 int tree_write(struct report *report)
 {
     struct graph g = {0};
     struct tree t = {.report = report, .g = &g, .name = BUF_INIT(REPORT_NAME_MAX)};
-    int rc = compile_symbol(&t);
-    if (rc == 0)
-        rc = trim_graph(report, &g, NULL);
+    int rc = trim_graph(report, &g, NULL);
     if (rc == 0)
         rc = write_report(&t);
-    regex_free(t.wanted);
     buf_release(&t.name);
     graph_release(&g);
     return rc;

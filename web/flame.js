@@ -61,7 +61,7 @@ export function makeFlame(options) {
     function show(next) {
         const turned = !scene || scene.up !== next.up || scene.zoom !== next.zoom || scene.tree !== next.tree;
         scene = next;
-        chosen = turned ? next.zoom : chosen;
+        chosen = next.chosen ?? (turned ? next.zoom : chosen);
         if (!width) width = box.clientWidth;
         measure();
         hoverMark.hidden = true;

@@ -1,7 +1,8 @@
 // The URL's fragment stores the view, so that a reload, back, forward and a shared link show it again.
 //   v: overview or an entry's id; as: the name of the entry's view, by default the first; t: sample type, its number or name; z: the zoomed node; up: root at the bottom;
 //   s, f, i: search, focus, ignore; fn: the function with its callers and callees; g: a state of goroutines;
-//   o: the order of a table, its column, after a - the other way round; c: the chosen rows, a name a line
+//   o: the order of a table, its column, after a - the other way round; c: the chosen node of a flame graph, or the chosen names of another view,
+//   one a line
 
 const KEYS = ['v', 'as', 't', 'z', 'up', 's', 'f', 'i', 'fn', 'g', 'o', 'c'];
 

@@ -44,7 +44,7 @@ export function makeProfileView(entry, profile, go, theme, around = {}) {
         label: 'Flame graph of calls',
         share: 0.64,
         activate: zoomTo,
-        select: describe,
+        select: choose,
         tip: (at) => tip(at),
         key: onKey,
     });
@@ -94,6 +94,11 @@ export function makeProfileView(entry, profile, go, theme, around = {}) {
     const unit = () => profile.types[state.type].unit;
     const sum = () => state.sum;
     const zoomOf = (place) => Math.max(0, placeNumber(place.z, tree.n));
+    /** The node that is described: the reader's choice, else the zoomed one. */
+    const chosenIn = (place) => {
+        const chosen = placeNumber(place.c, tree.n);
+        return chosen >= 0 ? chosen : zoomOf(place);
+    };
 
     function update(place) {
         // Links of the overview name the type; other links have its number.
@@ -161,7 +166,7 @@ export function makeProfileView(entry, profile, go, theme, around = {}) {
     const sumsOfSides = () => (sides.sums && state.isWhole ? sides.sums.map((ofTypes) => ofTypes[state.type]) : null);
 
     function drawWhole() {
-        describe(zoomOf(state.place));
+        describe(chosenIn(state.place));
         flame.show(scene());
     }
 
@@ -204,10 +209,12 @@ export function makeProfileView(entry, profile, go, theme, around = {}) {
         return facts;
     }
 
+    const drawn = (at) => (state.figures.weight[at] > 0 ? at : 0);
     const scene = () => ({
         tree,
         figures: state.figures,
-        zoom: state.figures.weight[zoomOf(state.place)] > 0 ? zoomOf(state.place) : 0,
+        zoom: drawn(zoomOf(state.place)),
+        chosen: drawn(chosenIn(state.place)),
         up: state.place.up === '1',
         marked: state.marked,
         palette: theme(),
@@ -273,6 +280,11 @@ export function makeProfileView(entry, profile, go, theme, around = {}) {
     const tipOf = (fn, texts) => tipNodes(fn, sides ? texts : [texts.join(', ')]);
     const tip = (at) => tipOf(tree.fn[at], textsAt(at));
 
+    function choose(at) {
+        if (at === chosenIn(state.place)) describe(at);
+        else go({ c: at === zoomOf(state.place) ? '' : String(at) });
+    }
+
     function describe(at) {
         const fn = tree.fn[at];
         const texts = textsAt(at);
@@ -307,19 +319,19 @@ export function makeProfileView(entry, profile, go, theme, around = {}) {
         if (at === before) return;
         state.zooms.push(before);
         const started = performance.now();
-        go({ z: at ? String(at) : '' }, true);
+        go({ z: at ? String(at) : '', c: '' }, true);
         performance.measure('profgrab:zoom', { start: started, end: performance.now() });
     }
 
     function back() {
         if (state.place.fn !== '') return go({ fn: '' }, true);
         const to = state.zooms.length ? state.zooms.pop() : 0;
-        return go({ z: to ? String(to) : '' }, true);
+        return go({ z: to ? String(to) : '', c: '' }, true);
     }
 
     function reset() {
         state.zooms = [];
-        go({ z: '', s: '', f: '', i: '', fn: '' }, true);
+        go({ z: '', c: '', s: '', f: '', i: '', fn: '' }, true);
     }
 
     function onKey(event, at) {

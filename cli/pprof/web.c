@@ -11,7 +11,7 @@
 
 /* Each connection may wait for an answer, with a file and a socket. */
 #define DESCRIPTORS 2048
-/* A pasted source file. */
+/* Pasted source files. */
 #define BODY_MAX ((size_t)4 << 20)
 
 /* ---- the delegate -------------------------------------------------------------------------------------- */
@@ -107,6 +107,7 @@ static const struct httpd_route routes[] = {
     {"/ui/saveconfig", HTTPD_POST, answer_by_delegate, 0},
     {"/ui/deleteconfig", HTTPD_DELETE, answer_by_delegate, 0},
     {"/ui/source", HTTPD_GET | HTTPD_POST, answer_by_delegate, BODY_MAX},
+    {"/ui/freeze/source", HTTPD_GET | HTTPD_POST, answer_by_delegate, BODY_MAX},
     {"/ui/", HTTPD_GET, answer_by_delegate, 0},
     {"/web/pprof.js", HTTPD_GET, answer_script, 0},
     {"/web/pprof.css", HTTPD_GET, answer_style, 0},

@@ -3,7 +3,7 @@
  * our own (web/pprof/main.js).
  *
  * The server (cli/http/serve.h) reads no profile. Its delegate (cli/http/delegate.h) loads the profile once,
- * and forks a child for each request, which makes one view of it (web_views.c).
+ * and forks a child for each request, which makes one view of it (web_answer.c, web_views.c).
  *
  * Source: google/pprof internal/driver/webui.go, settings.go and config.go, whose routes, parameters and
  * settings are the standard.
@@ -62,7 +62,7 @@ int web_add_defaults(const struct pprof_options *o, struct buf *to, struct err *
 /* Adds a JSON array of the saved settings, with the query that leads from the request's view to each. */
 int web_settings_add_menu(const struct delegate_request *r, struct buf *to, struct err *err);
 
-/* ---- views (web_views.c) ------------------------------------------------------------------------------- */
+/* ---- views (web_answer.c) ------------------------------------------------------------------------------ */
 
 /* Answers a request for a path below /ui/. It is the function `answer` of struct delegate_work; ctx is a
  * struct web. */

@@ -1,52 +1,45 @@
-/* The views of the page of -http, one row for each. A child of the delegate makes one view. */
+/* The views of the page of -http, one row for each. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/pprof/picture.h"
-#include "cli/pprof/shell.h"
-#include "cli/pprof/web.h"
-#include "http/http.h"
+#include "cli/pprof/web_view.h"
 #include "page/page.h"
 #include "pprof/machine/machine.h"
 #include "base/banned.h"
 
-#define VIEW_BYTES ((size_t)64 << 20)
 #define TEXT_BYTES ((size_t)64 << 20)
+/* The bytes of a text, and the values of a label, that one answer has. The page asks for the next ones. */
+#define PIECE_BYTES ((size_t)1 << 20)
+#define PIECE_VALUES 1000
+#define FIRST_VALUES 100
+/* Files whose text the reader has pasted. */
+#define PASTED_MAX 100
 /* Limits of upstream's page. */
 #define TOP_ROWS 500
 #define DISASM_ROUTINES 50
 
-/* A view that is being made. */
-struct view {
-    const struct delegate_request *request;
-    const struct pprof_options *defaults; /* of the command line */
-    struct pprof_options options;         /* with the request's parameters */
-    struct profile *profile;
-    const struct pprof_kept *kept;
-    bool is_frozen;              /* the answer is a file that needs no server */
-    bool is_compared, is_change; /* the view has one of the sources, or the change between two */
-    struct buf heading;          /* lines about the profile */
-    struct buf messages;         /* lines of the report for the user */
-    struct buf totals;           /* of each sample type, a JSON array; empty: none */
-};
-
 /* ---- reports ------------------------------------------------------------------------------------------- */
-
-static int add_bytes(void *ctx, const void *p, size_t n, struct err *err)
-{
-    buf_add(ctx, p, n);
-    return buf_check(ctx, "the view", err);
-}
 
 /* The destination of a report: its bytes go to `text`, its messages to `messages`. */
 struct collected {
     struct buf *text, *messages;
+    uint64_t skip; /* the bytes that are left out before the text */
+    size_t most;   /* the report ends when the text has so many bytes; 0: no limit */
+    bool is_full;  /* it ended for that reason */
 };
 
 static int collect(void *ctx, const void *p, size_t n, struct err *err)
 {
-    return add_bytes(((const struct collected *)ctx)->text, p, n, err);
+    struct collected *c = ctx;
+    size_t skipped = c->skip < n ? (size_t)c->skip : n;
+    c->skip -= skipped;
+    c->is_full = c->most > 0 && c->text->len + n - skipped >= c->most;
+    buf_add(c->text, (const char *)p + skipped, n - skipped);
+    if (buf_check(c->text, "the view", err) < 0)
+        return -1;
+    return c->is_full ? err_set(err, ERR_FAILED, "the report goes on") : 0;
 }
 
 static void say(void *ctx, const char *line)
@@ -63,24 +56,50 @@ static int begin_program(int *ret_cancel_fd, struct err *err)
     return 0;
 }
 
-static int make_report(struct view *v, enum report_format format, struct buf *ret, struct err *err)
+static int make_report_into(struct view *v, enum report_format format, struct collected *to, struct err *err)
 {
-    struct collected c = {ret, &v->messages};
     struct programs programs = {.directories = v->options.tools, .begin = begin_program};
     const struct report_machine machine = {.write = machine_write, .run = programs_run, .ctx = &programs};
-    const struct report_callbacks callbacks = {.sink = collect, .say = say, .ctx = &c, .machine = &machine};
+    const struct report_callbacks callbacks = {.sink = collect, .say = say, .ctx = to, .machine = &machine};
     v->options.report.format = format;
     return report_make(v->profile, &v->options.report, &callbacks, err);
 }
 
-/* Makes a report whose text is the member `text` of the data. */
+static int make_report(struct view *v, enum report_format format, struct buf *ret, struct err *err)
+{
+    return make_report_into(v, format, &(struct collected){.text = ret, .messages = &v->messages}, err);
+}
+
+/* Reads the parameter `at`, from which byte or value on the page lacks the view. Without it, *ret is 0. */
+static int read_position(const struct view *v, uint64_t *ret, struct err *err)
+{
+    const char *at = delegate_parameter(v->request, "at");
+    *ret = 0;
+    return at && text_to_uint(at, UINT64_MAX, ret) < 0 ? err_set(err, ERR_USAGE, "at=%s is no position", at)
+                                                       : 0;
+}
+
+/* Makes a piece of a report, whole lines, as the member `text` of the data. The member `next` is the position
+ * of the next piece, if there is one. */
 static int make_text(struct view *v, enum report_format format, struct buf *ret, struct err *err)
 {
     struct buf text = BUF_INIT(TEXT_BYTES);
-    int rc = make_report(v, format, &text, err);
+    struct collected piece = {.text = &text, .messages = &v->messages, .most = PIECE_BYTES};
+    uint64_t at;
+    if (read_position(v, &at, err) < 0)
+        return -1;
+    piece.skip = at;
+    int rc = make_report_into(v, format, &piece, err);
+    if (piece.is_full && buf_check(&text, "the view", err) == 0) {
+        const char *last = memrchr(text.data, '\n', text.len);
+        text.len = last ? (size_t)(last + 1 - text.data) : text.len;
+        rc = 0;
+    }
     buf_adds(ret, "{\"text\":");
     if (rc == 0)
         page_add_text(ret, (struct str){buf_str(&text), text.len});
+    if (piece.is_full)
+        buf_addf(ret, ",\"next\":%" PRIu64, at + text.len);
     buf_addc(ret, '}');
     buf_release(&text);
     return rc;
@@ -106,7 +125,7 @@ static int add_totals(struct view *v, struct err *err)
  * to those that pass the filters. */
 static int filter_calls(struct view *v, struct err *err)
 {
-    struct collected c = {NULL, &v->messages};
+    struct collected c = {.messages = &v->messages};
     const struct report_callbacks callbacks = {.say = say, .ctx = &c};
     struct report_settings *s = &v->options.report;
     size_t type = 0;
@@ -211,12 +230,42 @@ static int make_peek(struct view *v, struct buf *ret, struct err *err)
     return make_text(v, REPORT_PEEK, ret, err);
 }
 
+/* Reads the texts that the reader has pasted in place of files. The body has the path of each, a NUL, the
+ * text and a NUL. *ret is the caller's new array. */
+static int read_pasted(struct str body, struct report_pasted **ret, size_t *ret_n, struct err *err)
+{
+    struct report_pasted *pasted = calloc(PASTED_MAX, sizeof *pasted);
+    const char *at = body.p, *end = body.p + body.n;
+    size_t n = 0;
+    if (!pasted)
+        return err_nomem(err);
+    while (at < end) {
+        const char *text = memchr(at, '\0', (size_t)(end - at));
+        const char *text_end = text ? memchr(text + 1, '\0', (size_t)(end - text - 1)) : NULL;
+        if (!text_end || n == PASTED_MAX) {
+            free(pasted);
+            return err_set(err, ERR_USAGE, "the body has no list of at most %d files", PASTED_MAX);
+        }
+        pasted[n++] = (struct report_pasted){at, {text + 1, (size_t)(text_end - text - 1)}};
+        at = text_end + 1;
+    }
+    *ret = pasted;
+    *ret_n = n;
+    return 0;
+}
+
 static int make_source(struct view *v, struct buf *ret, struct err *err)
 {
+    struct report_settings *s = &v->options.report;
+    struct report_pasted *pasted = NULL;
+    if (read_pasted(v->request->body, &pasted, &s->n_pasted, err) < 0)
+        return -1;
     select_focus(v);
-    v->options.report.pasted_path = delegate_parameter(v->request, "paste");
-    v->options.report.pasted_text = v->request->body;
-    return make_report(v, REPORT_SOURCE, ret, err);
+    s->pasted = pasted;
+    int rc = make_report(v, REPORT_SOURCE, ret, err);
+    s->pasted = NULL;
+    free(pasted);
+    return rc;
 }
 
 static int make_disasm(struct view *v, struct buf *ret, struct err *err)
@@ -226,344 +275,28 @@ static int make_disasm(struct view *v, struct buf *ret, struct err *err)
     return make_text(v, REPORT_DISASM, ret, err);
 }
 
+/* The parameter `label` asks for more values of one label. */
 static int make_tags(struct view *v, struct buf *ret, struct err *err)
 {
+    struct report_tags *tags = &v->options.report.tags;
+    uint64_t at;
+    if (read_position(v, &at, err) < 0)
+        return -1;
+    tags->key = delegate_parameter(v->request, "label");
+    tags->from = at < SIZE_MAX ? (size_t)at : SIZE_MAX;
+    tags->most = tags->key ? PIECE_VALUES : FIRST_VALUES;
     return make_report(v, REPORT_TAGS_JSON, ret, err);
 }
-
-/* A view, by the last component of its path. */
-struct view_type {
-    const char *name;
-    int (*make)(struct view *v, struct buf *ret, struct err *err);
-};
 
 static const struct view_type view_types[] = {
     {"flamegraph", make_flamegraph}, {"graph", make_graph}, {"top", make_top},   {"source", make_source},
     {"disasm", make_disasm},         {"peek", make_peek},   {"tags", make_tags},
 };
 
-/* ---- what all views have ------------------------------------------------------------------------------- */
-
-static void add_lines(struct buf *to, const char *key, const struct buf *lines)
-{
-    const char *separator = "";
-    buf_addf(to, ",\"%s\":[", key);
-    for (const char *at = buf_str(lines); *at; separator = ",") {
-        size_t n = strcspn(at, "\n");
-        buf_adds(to, separator);
-        page_add_text(to, (struct str){at, n});
-        at += n + (at[n] == '\n');
-    }
-    buf_addc(to, ']');
-}
-
-/* Returns what follows `label` in the heading, as in "File: prometheus". */
-static struct str find_in_heading(const struct buf *heading, const char *label)
-{
-    for (const char *at = buf_str(heading); *at;) {
-        struct str line = {at, strcspn(at, "\n")};
-        if (str_begins(line, label))
-            return (struct str){line.p + strlen(label), line.n - strlen(label)};
-        at += line.n + (at[line.n] == '\n');
-    }
-    return STR("unknown");
-}
-
-/* "prometheus cpu" */
-static void add_title(struct buf *to, const struct buf *heading)
-{
-    struct buf title = BUF_INIT(TEXT_BYTES);
-    struct str file = find_in_heading(heading, "File: "), type = find_in_heading(heading, "Type: ");
-    buf_add(&title, file.p, file.n);
-    buf_addc(&title, ' ');
-    buf_add(&title, type.p, type.n);
-    buf_adds(to, ",\"title\":");
-    page_add_text(to, (struct str){buf_str(&title), title.len});
-    buf_release(&title);
-}
-
-static void add_bool(struct buf *to, const char *key, bool value)
-{
-    buf_addf(to, ",\"%s\":%s", key, value ? "true" : "false");
-}
-
-/* Adds the names of sources. A URL is shown without its password. */
-static void add_names(struct buf *to, const char *key, char *const *names, size_t n)
-{
-    buf_addf(to, ",\"%s\":[", key);
-    for (size_t i = 0; i < n; i++) {
-        char *shown = pprof_may_be_url(names[i]) ? url_without_password(names[i]) : strdup(names[i]);
-        buf_adds(to, i > 0 ? "," : "");
-        page_add_text(to, str_of(shown ? shown : "?"));
-        free(shown);
-    }
-    buf_addc(to, ']');
-}
-
-/* Adds the names of the profiles that can be compared, and of the bases among them. */
-static void add_sources(struct buf *to, const struct view *v)
-{
-    const struct pprof_options *o = &v->options;
-    const struct pprof_kept *kept = v->kept;
-    if (kept->names.n > 0) {
-        add_names(to, "sources", kept->names.items, kept->n_sources);
-        add_names(to, "bases", kept->names.items + kept->n_sources, kept->names.n - kept->n_sources);
-    } else {
-        add_names(to, "sources", o->sources, o->n_sources);
-        add_names(to, "bases", (char *const *)(uintptr_t)&o->base, o->base != NULL);
-    }
-    add_bool(to, "comparable", kept->names.n > 0);
-}
-
-static int add_types(struct buf *to, const struct view *v, struct err *err)
-{
-    const struct profile *p = v->profile;
-    size_t type = 0;
-    if (report_sample_index(p, v->options.report.sample_index, &type, err) < 0)
-        return -1;
-    buf_adds(to, ",\"types\":[");
-    for (size_t i = 0; i < p->n_sample_types; i++) {
-        buf_adds(to, i > 0 ? ",{\"type\":" : "{\"type\":");
-        page_add_text(to, profile_str(p, p->sample_types[i].type));
-        buf_adds(to, ",\"unit\":");
-        page_add_text(to, profile_str(p, p->sample_types[i].unit));
-        buf_addc(to, '}');
-    }
-    buf_addf(to, "],\"type\":%zu", type);
-    return 0;
-}
-
-/* Adds the members of the JSON that stand before `data`. */
-static int add_frame(struct buf *to, const struct view *v, const char *name, struct err *err)
-{
-    const struct pprof_options *o = &v->options;
-    buf_addf(to, "{\"view\":\"%s\"", name);
-    add_title(to, &v->heading);
-    add_lines(to, "heading", &v->heading);
-    add_lines(to, "errors", &v->messages);
-    add_sources(to, v);
-    add_bool(to, "isDifference", v->is_compared ? v->is_change : o->base != NULL);
-    add_bool(to, "totalsAreOfBase", v->is_compared ? v->is_change : o->base && o->diff_base);
-    buf_addf(to, ",\"granularity\":\"%s\",\"defaults\":", o->granularity ? o->granularity : "");
-    if (web_add_defaults(v->defaults, to, err) < 0 || add_types(to, v, err) < 0)
-        return -1;
-    if (v->totals.len > 0)
-        buf_addf(to, ",\"totals\":%s", buf_str(&v->totals));
-    if (v->is_frozen) {
-        const char *place = delegate_parameter(v->request, "place");
-        buf_adds(to, ",\"frozen\":");
-        page_add_text(to, str_of(place ? place : name));
-    }
-    return 0;
-}
-
-static int make_heading(struct view *v, struct err *err)
-{
-    bool empty;
-    const struct report_callbacks callbacks = {.sink = add_bytes, .ctx = &v->heading};
-    return report_heading(v->profile, &v->options.report, &callbacks, &empty, err);
-}
-
-/* Makes the JSON of a view. */
-static int make_view(struct view *v, const struct view_type *type, struct buf *ret, struct err *err)
-{
-    struct buf data = BUF_INIT(VIEW_BYTES);
-    int rc = make_heading(v, err);
-    /* Upstream's status of a view that finds nothing is 400. */
-    if (rc == 0 && (rc = type->make(v, &data, err)) < 0 && err->kind == ERR_NOT_FOUND)
-        err->kind = ERR_FAILED;
-    if (rc == 0)
-        rc = buf_check(&data, "the view", err);
-    if (rc == 0)
-        rc = add_frame(ret, v, type->name, err);
-    if (rc == 0) {
-        buf_adds(ret, ",\"data\":");
-        buf_add(ret, data.data, data.len);
-        buf_addc(ret, '}');
-        rc = buf_check(ret, "the view", err);
-    }
-    buf_release(&data);
-    return rc;
-}
-
-/* ---- answers ------------------------------------------------------------------------------------------- */
-
-/* Replaces a placeholder of a page's template. */
-static void add_part(struct buf *page, const struct page_web *web, struct str name, const struct buf *json)
-{
-    if (str_is(name, "style")) {
-        buf_adds(page, "<style>");
-        buf_add(page, web->style.p, web->style.n);
-        buf_adds(page, "</style>");
-    } else if (str_is(name, "script")) {
-        buf_adds(page, "<script type=\"module\">");
-        buf_add(page, web->script.p, web->script.n);
-        buf_adds(page, "</script>");
-    } else if (str_is(name, "data")) {
-        buf_adds(page, "<script type=\"application/json\" id=\"view\">");
-        page_add_json(page, (struct str){buf_str(json), json->len});
-        buf_adds(page, "</script>");
-    }
-}
-
-/* Writes the template of a page with its placeholders, <!--NAME-->, replaced. */
-static int write_page(const struct page_web *web, const struct buf *json, int body_fd, struct err *err)
-{
-    const struct str template = web->template;
-    struct buf page = BUF_INIT(2 * VIEW_BYTES);
-    size_t at = 0;
-    for (const char *mark; (mark = memmem(template.p + at, template.n - at, "<!--", strlen("<!--")));) {
-        size_t begin = (size_t)(mark - template.p);
-        struct str name = {mark + strlen("<!--"), strcspn(mark + strlen("<!--"), "-")};
-        buf_add(&page, template.p + at, begin - at);
-        add_part(&page, web, name, json);
-        at = begin + strlen("<!--") + name.n + strlen("-->");
-    }
-    buf_add(&page, template.p + at, template.n - at);
-    int rc = buf_check(&page, "the page", err);
-    if (rc == 0)
-        rc = fd_write_all(body_fd, page.data, page.len, err);
-    buf_release(&page);
-    return rc;
-}
-
-static int answer_view(struct view *v, const struct view_type *type, int body_fd, unsigned *ret_kind,
-                       struct err *err)
-{
-    struct buf json = BUF_INIT(VIEW_BYTES);
-    int rc = make_view(v, type, &json, err);
-    *ret_kind = v->is_frozen ? WEB_FROZEN_PAGE : v->request->wants_json ? WEB_JSON : WEB_PAGE;
-    if (rc == 0)
-        rc = *ret_kind == WEB_JSON
-                 ? fd_write_all(body_fd, json.data, json.len, err)
-                 : write_page(v->is_frozen ? &page_web_frozen : &page_web_pprof, &json, body_fd, err);
-    buf_release(&json);
-    return rc;
-}
-
-static int write_fd(void *ctx, const void *p, size_t n, struct err *err)
-{
-    return fd_write_all(*(const int *)ctx, p, n, err);
-}
-
-static void say_nothing(void *ctx, const char *line)
-{
-    (void)ctx;
-    (void)line;
-}
-
-/* Writes the whole profile, whatever the parameters are. */
-static int answer_download(const struct web *web, int body_fd, struct err *err)
-{
-    const struct report_settings whole = {.format = REPORT_PROTO, .divide_by = 1, .unit = "minimum"};
-    const struct report_callbacks callbacks = {.sink = write_fd, .say = say_nothing, .ctx = &body_fd};
-    return report_make(web->profile, &whole, &callbacks, err);
-}
-
-static const struct view_type *find_view(const char *name)
+const struct view_type *web_find_view(const char *name)
 {
     for (size_t i = 0; i < sizeof view_types / sizeof *view_types; i++)
         if (strcmp(view_types[i].name, name) == 0)
             return &view_types[i];
     return NULL;
-}
-
-/* Writes the menu of the saved settings. */
-static int answer_configs(const struct delegate_request *r, int body_fd, struct err *err)
-{
-    struct buf menu = BUF_INIT(VIEW_BYTES);
-    int rc = web_settings_add_menu(r, &menu, err);
-    if (rc == 0)
-        rc = buf_check(&menu, "the menu of settings", err);
-    if (rc == 0)
-        rc = fd_write_all(body_fd, menu.data, menu.len, err);
-    buf_release(&menu);
-    return rc;
-}
-
-/* ---- comparing sources --------------------------------------------------------------------------------- */
-
-/* Reads the number of a kept profile, from 0 on. *ret: SIZE_MAX without the parameter. */
-static int read_source(const struct web *web, const struct delegate_request *r, const char *parameter,
-                       size_t *ret, struct err *err)
-{
-    const char *number = delegate_parameter(r, parameter);
-    uint64_t at;
-    *ret = SIZE_MAX;
-    if (!number || !*number)
-        return 0;
-    if (web->kept.names.n == 0)
-        return err_set(err, ERR_USAGE, "%s=%s: 2 to %d profiles can be compared", parameter, number,
-                       PPROF_KEPT_MAX);
-    if (text_to_uint(number, web->kept.names.n - 1, &at) < 0)
-        return err_set(err, ERR_USAGE, "%s=%s is no number of a source", parameter, number);
-    *ret = (size_t)at;
-    return 0;
-}
-
-/* Makes the profile that the parameters `from` and `to` name: `to` alone, or the change between both. */
-static int load_compared(struct web *web, struct view *v, struct err *err)
-{
-    struct pprof_options o = *web->options;
-    struct pprof_change change;
-    if (read_source(web, v->request, "from", &change.from, err) < 0 ||
-        read_source(web, v->request, "to", &change.to, err) < 0)
-        return -1;
-    if (change.from == SIZE_MAX && change.to == SIZE_MAX)
-        return 0;
-    if (change.to == SIZE_MAX)
-        return err_set(err, ERR_USAGE, "from=%zu needs to=", change.from);
-    if (change.from == change.to)
-        return err_set(err, ERR_USAGE, "from=%zu and to=%zu are the same profile", change.from, change.to);
-    v->is_compared = true;
-    o.diff_base = v->is_change = change.from != SIZE_MAX;
-    return pprof_load_kept(&o, &web->kept, change, &v->profile, err);
-}
-
-static int answer_with_view(struct web *web, struct view *v, const char *name, int body_fd,
-                            unsigned *ret_kind, struct err *err)
-{
-    const struct view_type *type = find_view(name);
-    if (!type)
-        return err_set(err, ERR_NOT_FOUND, "404 page not found");
-    if (web_read_query(web->options, v->request, &v->options, err) < 0)
-        return -1;
-    int rc = load_compared(web, v, err);
-    if (rc == 0)
-        rc = answer_view(v, type, body_fd, ret_kind, err);
-    shell_options_release(&v->options);
-    buf_release(&v->heading);
-    buf_release(&v->messages);
-    buf_release(&v->totals);
-    return rc;
-}
-
-/* Paths are /ui/NAME, and /ui/freeze/NAME for a view as a file. */
-int web_answer(void *ctx, const struct delegate_request *r, int body_fd, unsigned *ret_kind, struct err *err)
-{
-    static const char freeze[] = "freeze/";
-    struct web *web = ctx;
-    const char *name = r->path + strlen("/ui/");
-    *ret_kind = WEB_NOTHING;
-    if (strcmp(name, "saveconfig") == 0)
-        return web_settings_save(web->options, r, err);
-    if (strcmp(name, "deleteconfig") == 0)
-        return web_settings_remove(r, err);
-    if (strcmp(name, "configs") == 0) {
-        *ret_kind = WEB_JSON;
-        return answer_configs(r, body_fd, err);
-    }
-    if (strcmp(name, "download") == 0) {
-        *ret_kind = WEB_PROFILE;
-        return answer_download(web, body_fd, err);
-    }
-    struct view v = {.request = r,
-                     .defaults = web->options,
-                     .profile = web->profile,
-                     .kept = &web->kept,
-                     .is_frozen = strncmp(name, freeze, strlen(freeze)) == 0,
-                     .heading = BUF_INIT(TEXT_BYTES),
-                     .messages = BUF_INIT(TEXT_BYTES),
-                     .totals = BUF_INIT(TEXT_BYTES)};
-    return answer_with_view(web, &v, v.is_frozen ? name + strlen(freeze) : name, body_fd, ret_kind, err);
 }

@@ -318,13 +318,17 @@ int listing_write(struct listing *l, const struct listing_writer *writer, size_t
     return rc;
 }
 
-static int paste_source(struct listing *l, const struct report_settings *s)
+static int put_pasted(struct listing *l, const struct report_settings *s)
 {
     struct report *report = l->report;
-    uint32_t path;
-    return profile_intern(report->profile, s->pasted_path, strlen(s->pasted_path), &path, report->err) < 0
-               ? -1
-               : source_code_put(l->sources, path, s->pasted_text, report->err);
+    for (size_t i = 0; i < s->n_pasted; i++) {
+        const struct report_pasted *pasted = &s->pasted[i];
+        uint32_t path;
+        if (profile_intern(report->profile, pasted->path, strlen(pasted->path), &path, report->err) < 0 ||
+            source_code_put(l->sources, path, pasted->text, report->err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 int listing_init(struct listing *l, struct report *report)
@@ -343,8 +347,8 @@ int listing_init(struct listing *l, struct report *report)
         rc = source_code_new(report->profile, s->source_path, s->trim_path, &l->sources, report->err);
     if (rc == 0)
         rc = source_code_search_go(l->sources, report->err);
-    if (rc == 0 && s->pasted_path)
-        rc = paste_source(l, s);
+    if (rc == 0)
+        rc = put_pasted(l, s);
     return rc;
 }
 

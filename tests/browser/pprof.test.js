@@ -1,7 +1,8 @@
 // The page of `pprof -http`: every view and menu, the URL and the history, errors, hostile names and drawings, layout.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -49,9 +50,10 @@ function answerCode(page) {
     return page.route(/\/ui\/(source|disasm)\b/, async (route) => {
         const request = route.request();
         const [, view] = request.url().match(/\/ui\/(\w+)/);
-        const url = request.url().replace(`/ui/${view}`, '/ui/top').replace(/&paste=[^&]*/, '');
+        const url = request.url().replace(`/ui/${view}`, '/ui/top');
         const base = await page.context().request.get(url, { headers: { accept: 'application/json' } });
-        const data = view === 'source' ? sourceWith(request.postData() || '') : { text: DISASM };
+        const [, pasted = ''] = String(request.postDataBuffer() || '').split('\0');
+        const data = view === 'source' ? sourceWith(pasted) : { text: DISASM };
         return route.fulfill({ json: { ...(await base.json()), view, data } });
     });
 }
@@ -784,8 +786,61 @@ test('source: a line opens its machine code; a missing file can be pasted', () =
         await area.fill('package main // pasted');
         await page.locator('.source-file').last().getByRole('button', { name: 'Use this source' }).click();
         await page.getByText('package main // pasted').first().waitFor();
-        const path = await page.locator('.source-file > summary').last().textContent();
-        assert.ok(requests.includes(`POST /ui/source?${new URLSearchParams({ f: 'burnCycles', paste: path })}`), requests.join('\n'));
+        assert.ok(requests.includes('POST /ui/source?f=burnCycles'), requests.join('\n'));
+        // The text stays with other filters.
+        await choose(page, 'Sample', 'samples');
+        await hasParameter(page, 'si', 'samples');
+        await page.locator('.source-file > summary').last().click();
+        await page.getByText('package main // pasted').first().waitFor();
+    }));
+
+test('the chosen frame of the flame graph and the chosen function of the graph are in the URL', () =>
+    open('ui/flamegraph', {}, async (page) => {
+        const described = () => page.locator('.graph .detail strong').textContent();
+        await page.locator('canvas').first().focus();
+        for (const key of ['ArrowDown', 'ArrowDown']) await page.keyboard.press(key);
+        await until(page, () => /\bc=\d+/.test(location.hash));
+        const frame = await described();
+        assert.notEqual(frame, 'all');
+        await page.reload();
+        await shows(page, 'flamegraph');
+        assert.equal(await described(), frame);
+        await choose(page, 'View', 'Graph');
+        await shows(page, 'graph');
+        const node = page.locator('.call-graph .node[role=button]').first();
+        await node.focus();
+        await page.keyboard.press('Enter');
+        const name = await page.locator('.chosen-line strong').textContent();
+        await until(page, (wanted) => new URLSearchParams(location.hash.slice(1)).get('c') === wanted, name);
+        await page.reload();
+        await shows(page, 'graph');
+        assert.equal(await page.locator('.chosen-line strong').textContent(), name);
+        assert.equal(await page.locator('.call-graph .node.chosen').count(), 1);
+    }));
+
+test('source: what is open is in the URL', () =>
+    open('ui/source?f=burnCycles', {}, async (page) => {
+        await answerCode(page);
+        await page.goto(new URL('top?f=burnCycles', page.url()).href);
+        await choose(page, 'View', 'Source');
+        await shows(page, 'source');
+        const files = page.locator('.source-file');
+        const isOpen = (locator) => locator.evaluate((box) => box.open);
+        assert.deepEqual([await isOpen(files.first()), await isOpen(files.last())], [true, false]);
+        await page.locator('.source button').nth(1).click();
+        await files.last().locator('> summary').click();
+        await files.first().locator('.source-function > summary').click();
+        await until(page, () => new URLSearchParams(location.hash.slice(1)).get('c')?.split('\n').length === 3);
+        const url = page.url();
+        await choose(page, 'View', 'Top');
+        await shows(page, 'top');
+        await page.goBack();
+        await shows(page, 'source');
+        assert.equal(page.url(), url);
+        assert.deepEqual([await isOpen(files.first()), await isOpen(files.last())], [true, true]);
+        assert.equal(await isOpen(files.first().locator('.source-function')), false);
+        await files.first().locator('.source-function > summary').click();
+        await page.locator('.instruction').waitFor();
     }));
 
 test('source of the real program: values beside the lines, and a pasted text in place of a file', () =>
@@ -799,6 +854,12 @@ test('source of the real program: values beside the lines, and a pasted text in 
         await page.locator('.source-file textarea').first().fill(Array.from({ length: number }, (_, i) => `pasted line ${i + 1}`).join('\n'));
         await button(page, 'Use this source').first().click();
         await until(page, (text) => document.querySelector('.source .hit code').textContent === text, `pasted line ${number}`);
+        // A frozen view has it, too.
+        await page.locator('.drop summary', { hasText: 'Download' }).click();
+        const download = page.waitForEvent('download');
+        await button(page, 'This view as one offline file').click();
+        const frozen = readFileSync(await (await download).path(), 'utf8');
+        assert.ok(frozen.includes(`pasted line ${number}`));
     }));
 
 test('disassembly: the names of functions are links', () =>
@@ -827,6 +888,8 @@ test('tags: a value focuses on it or ignores it, a key can be hidden', () =>
         await hasParameter(page, 'tf', null);
         await first.getByRole('link', { name: `Ignore ${value}` }).click();
         await hasParameter(page, 'ti', pattern);
+        await button(page, 'Undo').click();
+        await hasParameter(page, 'ti', null);
         await page.getByRole('link', { name: 'Hide this label' }).first().click();
         await hasParameter(page, 'th', `^${key}$`);
         // A text is a pattern that matches nothing else.
@@ -850,6 +913,54 @@ test('tags: a value with a comma, and a key with =, focus on exactly their sampl
         assert.equal(amounts.length, 6);
         assert.deepEqual(amounts.map((one) => one.length), Array(6).fill(1), `${links}\n${amounts}`);
         assert.equal(new Set(amounts.flat()).size, 6, amounts.join());
+    }));
+
+test('tags: one label after the other is ignored, of the same key and of others', () =>
+    open('ui/tags', { file: 'hostile/labels.pb.gz' }, async (page) => {
+        const values = () => page.locator('.tag-value').count();
+        for (let left = (await values()) - 1; left > 0; left--) {
+            const before = page.url();
+            await page.getByRole('link', { name: /^Ignore/ }).last().click();
+            await page.waitForURL((url) => url.href !== before);
+            await shows(page, 'tags');
+            assert.equal(await values(), left, page.url());
+        }
+        await page.getByRole('link', { name: /^Ignore/ }).click();
+        await page.getByText('The profile is empty').or(page.getByText(/No sample that passes/)).first().waitFor();
+    }));
+
+test('tags: the page asks for more values of a label as the reader wants them', () =>
+    open('ui/tags', { file: 'hostile/many_labels.pb.gz' }, async (page, requests) => {
+        const values = page.locator('.tag-value > a > bdi');
+        const more = button(page, 'Show more of 2,500 values');
+        assert.equal(await values.count(), 100);
+        await more.click();
+        await until(page, () => document.querySelectorAll('.tag-value').length === 1100);
+        await more.click();
+        await until(page, () => document.querySelectorAll('.tag-value').length === 2100);
+        await more.click();
+        await until(page, () => document.querySelectorAll('.tag-value').length === 2500);
+        assert.equal(await more.isVisible(), false);
+        // The heaviest first, each once.
+        assert.deepEqual(await values.allTextContents(), Array.from({ length: 2500 }, (_, i) => `r${2499 - i}`));
+        assert.deepEqual(requests.filter((request) => request.includes('at=')), [100, 1100, 2100].map((at) => `GET /ui/tags?label=request&at=${at}`));
+    }));
+
+/** Matches 100 functions of 250 callers each. */
+const MANY = 'leaf\\.L1[0-9][0-9]';
+
+test('peek: a long text arrives in pieces, and no line is missing', () =>
+    open(`ui/peek?f=${encodeURIComponent(MANY)}`, { file: 'hostile/folded.pb.gz' }, async (page, requests) => {
+        const whole = execFileSync(process.env.PROFGRAB, ['pprof', '-lines', `-focus=${MANY}`, `-peek=${MANY}`, fileInPages('hostile/folded.pb.gz')], { encoding: 'utf8', maxBuffer: 1 << 28 });
+        const more = button(page, /^Show more of (over )?[\d,]+ lines$/);
+        while (await more.isVisible()) {
+            const shownLines = await page.locator('.report .line').count();
+            await more.click();
+            await page.waitForFunction((n) => document.querySelectorAll('.report .line').length > n, shownLines);
+        }
+        const lines = (text) => text.trimEnd().split('\n').filter((line) => line.includes('|'));
+        assert.ok(requests.filter((request) => /[?&]at=/.test(request)).length >= 2, requests.join());
+        assert.deepEqual(lines(await page.locator('.report').textContent()), lines(whole));
     }));
 
 /** The marked texts. */

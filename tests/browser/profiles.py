@@ -107,6 +107,15 @@ def labels():
     return p
 
 
+def many_labels():
+    """More values of a label than one answer has."""
+    p = odd.Profile(types=[("cpu", "nanoseconds")])
+    (work,) = odd.chain(p, ["main.work"])
+    for i in range(2500):
+        p.sample([work], [1000000 + 1000 * i], ("request", "r%d" % i))
+    return p
+
+
 def difference():
     p = odd.Profile(types=[("cpu", "nanoseconds")])
     root, more, less = odd.chain(p, ["main.main", "main.more", "main.less"])
@@ -131,6 +140,7 @@ def main(directory):
     write(os.path.join(directory, "base.pb.gz"), base())
     write(os.path.join(directory, "folded.pb.gz"), folded())
     write(os.path.join(directory, "labels.pb.gz"), labels())
+    write(os.path.join(directory, "many_labels.pb.gz"), many_labels())
     write(os.path.join(directory, "million.pb.gz"), million())
 
 

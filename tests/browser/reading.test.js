@@ -231,6 +231,8 @@ test('a link to a view: it survives a reload, and works back and forward', () =>
         await search(page).fill('^main');
         await until(page, () => location.hash.includes('s='));
         const box = await select(page, BUSY);
+        await until(page, () => /[#&]c=\d/.test(location.hash));
+        const chosen = await detail(page);
         await page.mouse.click(...middle(box));
         await until(page, () => /[#&]z=\d/.test(location.hash));
         const before = [await notice(page), await detail(page), parametersOf(page)];
@@ -239,7 +241,7 @@ test('a link to a view: it survives a reload, and works back and forward', () =>
         await settled(page);
         assert.deepEqual([await notice(page), await detail(page), parametersOf(page)], before);
         await page.goBack();
-        await until(page, () => !/[#&]z=/.test(location.hash) && document.querySelector('.detail').textContent.startsWith('all'));
+        await until(page, (text) => !/[#&]z=/.test(location.hash) && document.querySelector('.detail').textContent === text, chosen);
         await page.goForward();
         await until(page, (text) => document.querySelector('.detail').textContent === text, before[1]);
     }));

@@ -192,10 +192,14 @@ def difference(expected, got):
     return "expected %r, got %r" % (expected, got)
 
 
+# The error of a filter depends on when the filters are applied.
+ALWAYS = [(view, {"f": "(", "rel": "t"}) for view in ("peek", "source", "disasm")]
+
+
 def requests_of(choose, n):
-    """Random views with up to three parameters."""
-    requests = []
-    for _ in range(n):
+    """Requests that are always made, and random views with up to three parameters."""
+    requests = list(ALWAYS)
+    while len(requests) < n:
         names = choose.sample(sorted(PARAMETERS), choose.choice((0, 1, 1, 2, 2, 3)))
         requests.append((choose.choice(VIEWS), {name: choose.choice(PARAMETERS[name]) for name in names}))
     return requests

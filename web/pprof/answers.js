@@ -1,7 +1,7 @@
 // Asks the server for views. Caches the last few answers. A new request ends the one before it, because the reader has
 // gone on.
 
-import { cut, visible } from '../text.js';
+import { cut, element, visible } from '../text.js';
 
 /** More than the views of one profile. */
 const MOST_ANSWERS = 12;
@@ -32,6 +32,15 @@ export async function askAside(url) {
     return answerOf(await send(url, { headers: { Accept: 'application/json' } }));
 }
 
+/** Asks for a file beside the request of a view, and lets the browser save it. */
+export async function saveFile(url, body, name) {
+    const response = await send(url, { method: 'POST', body });
+    if (!response.ok) throw new Error(await errorOf(response));
+    const href = URL.createObjectURL(await response.blob());
+    element('a', { href, download: name }).click();
+    URL.revokeObjectURL(href);
+}
+
 /** Sends a request that changes the server's state. Throws an Error with a sentence for the reader. */
 export async function sendChange(method, url) {
     const response = await send(url, { method });
@@ -49,17 +58,18 @@ async function send(url, options) {
     }
 }
 
-/** Returns {get(url), post(url, text), remember(url, answer)}. get and post return the JSON of a view. */
+/** Returns {get(url, body): the JSON of a view, remember(url, answer)}. A request with a body is a POST, and its answer is not cached. */
 export function makeAnswers() {
     const cache = new Map();
     let running = { url: '', abort: new AbortController(), answer: null };
 
-    function start(url, options) {
+    function start(url, body) {
         running.abort.abort();
         const abort = new AbortController();
-        const ask = async () => answerOf(await send(url, { headers: { Accept: 'application/json' }, signal: abort.signal, ...options }));
+        const ask = async () => answerOf(await send(url, { method: body ? 'POST' : 'GET', body, headers: { Accept: 'application/json' }, signal: abort.signal }));
         const answer = ask();
-        running = { url, abort, answer };
+        // Requests with a body may differ.
+        running = { url: body ? '' : url, abort, answer };
         const end = () => {
             if (running.answer === answer) running.url = '';
         };
@@ -74,21 +84,14 @@ export function makeAnswers() {
         return answer;
     }
 
-    async function get(url) {
+    async function get(url, body = null) {
+        if (body) return start(url, body);
         if (running.url === url) return running.answer;
         const known = cache.get(url);
-        if (!known) return remember(url, await start(url));
+        if (!known) return remember(url, await start(url, null));
         running.abort.abort();
         return remember(url, known);
     }
 
-    async function post(url, text) {
-        const options = { method: 'POST', body: text, headers: { Accept: 'application/json', 'Content-Type': 'text/plain' } };
-        const answer = await start(url, options);
-        // Other answers were made without the text.
-        cache.clear();
-        return answer;
-    }
-
-    return { get, post, remember };
+    return { get, remember };
 }

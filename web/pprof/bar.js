@@ -5,6 +5,7 @@ import { makeSearch } from '../controls.js';
 import { titleOf } from '../kinds.js';
 import { patternOfNames } from '../search.js';
 import { addedPattern, selectedType, withoutFilters } from './address.js';
+import { saveFile } from './answers.js';
 import { REFINEMENTS } from './actions.js';
 import { compareEntries } from './compare.js';
 import { configEntries } from './configs.js';
@@ -14,7 +15,7 @@ import { functionsOf } from './names.js';
 import { PPROF_VIEWS } from './views.js';
 
 /**
- * page: see views.js, and {answer(), here(): the relative URL of what is shown, chosen(), undo(), fail(text)}. Returns {node, update(place),
+ * page: see views.js, and {answer(), here(): the relative URL of what is shown, chosen(), undo(), fail(text), frozenBody(): what the frozen view needs of the page, or null}. Returns {node, update(place),
  * refresh(), close(), search}.
  */
 export function makeBar(page, { theme, help }) {
@@ -85,13 +86,22 @@ export function makeBar(page, { theme, help }) {
         return [element('p', { class: 'quiet' }, about), ...REFINEMENTS.map(refine), ...filterButtons(page, 'Remove '), reset];
     }
 
+    /** A link, or for a view with pasted sources, which a link cannot send, a button. */
+    function frozenEntry(href) {
+        const title = 'This view as one offline file';
+        const body = page.frozenBody();
+        if (!body) return element('a', { href, download: 'profile.html' }, title);
+        const save = () => saveFile(href, body, 'profile.html').catch((e) => page.fail(e.message));
+        return element('button', { type: 'button', on: { click: save } }, title);
+    }
+
     function downloadEntries() {
         const { view: name, query } = page.address();
         const pairs = new URLSearchParams(query);
         pairs.set('place', page.here());
         return [
             element('a', { href: 'download', download: 'profile.pb.gz' }, 'profile.pb.gz'),
-            element('a', { href: `freeze/${name}?${pairs}`, download: 'profile.html' }, 'This view as one offline file'),
+            frozenEntry(`freeze/${name}?${pairs}`),
         ];
     }
 

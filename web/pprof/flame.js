@@ -90,7 +90,7 @@ export function makeFlameView(answer, page) {
 
     function go(changes, step) {
         const place = { ...page.place(), ...changes };
-        if (changes.fn && underOf(page.address()).length) return page.visit({ under: '' }, place);
+        if (changes.fn && underOf(page.address()).length) return page.visit({ under: '' }, { ...place, c: '' });
         const under = 'z' in changes ? underForNode(profile, Math.max(0, placeNumber(changes.z, profile.tree.n)), underOf(page.address())) : null;
         if (under === null || page.isFrozen) return page.go(changes, step);
         // Shows the zoom with the drawn calls until the server answers.

@@ -10,7 +10,7 @@ export function makeGraphView({ data }, page) {
     const { svg, nodes } = readDrawing(data.svg);
     const named = [...nodes].filter(([, name]) => name);
     const box = element('div', { class: 'call-graph', tabindex: '0', role: 'group', 'aria-label': 'Call graph: arrow keys move it, + and - change its size, 0 resets' }, svg);
-    const detail = element('div', { class: 'chosen-line' }, element('p', { class: 'quiet' }, 'Choose a function to filter by it, or to see its source.'));
+    const detail = element('div', { class: 'chosen-line' });
     const notice = element('p', { class: 'notice', role: 'status' });
     const pan = makePan(box, svg, (position) => {
         state.position = position;
@@ -24,21 +24,30 @@ export function makeGraphView({ data }, page) {
         button('−', '− smaller', () => pan.enlarge(0.8)),
         button('Reset', 'Reset position and size', pan.fit),
     );
-    const state = { chosen: '', search: null, position: null };
+    const state = { wanted: null, chosen: '', search: null, position: null };
 
-    function choose(node, name) {
-        state.chosen = name;
-        for (const [other] of named) other.classList.toggle('chosen', other === node);
-        detail.replaceChildren(functionLine(page, [name], []));
+    const hint = element('p', { class: 'quiet' }, 'Choose a function to filter by it, or to see its source.');
+
+    function choose(name) {
+        showChosen(name);
+        page.go({ c: name });
+    }
+
+    function showChosen(name) {
+        // A link may name a function that this graph lacks.
+        const isInGraph = named.some(([, other]) => other === name);
+        Object.assign(state, { wanted: name, chosen: isInGraph ? name : '' });
+        for (const [node, other] of named) node.classList.toggle('chosen', other === name);
+        detail.replaceChildren(isInGraph ? functionLine(page, [name], []) : hint);
     }
 
     for (const [node, name] of named) {
         node.setAttribute('tabindex', '0');
         node.setAttribute('role', 'button');
-        node.addEventListener('click', () => pan.wasDragged() || choose(node, name));
+        node.addEventListener('click', () => pan.wasDragged() || choose(name));
         node.addEventListener('keydown', (event) => {
             if (event.key !== 'Enter' && event.key !== ' ') return;
-            choose(node, name);
+            choose(name);
             event.preventDefault();
         });
         node.addEventListener('focus', () => node.matches(':focus-visible') && pan.reveal(node));
@@ -47,6 +56,7 @@ export function makeGraphView({ data }, page) {
     function update(place) {
         if (place.z !== state.position) pan.show(place.z);
         state.position = place.z;
+        if (place.c !== state.wanted) showChosen(place.c);
         if (place.s === state.search) return;
         state.search = place.s;
         const found = findFunctions({ nFunctions: named.length, nameOf: (i) => named[i][1] }, place.s);

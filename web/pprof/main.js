@@ -10,6 +10,7 @@ import { makeBar } from './bar.js';
 import { makeHeading, titleOfAnswer } from './heading.js';
 import { functionActions } from './actions.js';
 import { frameOf } from './names.js';
+import { makePasted } from './pasted.js';
 import { pivotOf } from './pivot.js';
 import { makeUndo } from './undo.js';
 import { PPROF_VIEWS } from './views.js';
@@ -27,8 +28,8 @@ data.remove();
 /** The address of a frozen view, which has no server and stays the only one; else null. */
 const frozen = first.frozen === undefined ? null : new URL(first.frozen, 'https://frozen.invalid/ui/');
 const answers = makeAnswers();
-/** pasted: the file whose source the reader has pasted last. */
-const shown = { address: null, place: null, answer: null, view: null, pasted: '' };
+const shown = { address: null, place: null, answer: null, view: null };
+const pasted = makePasted();
 const undoing = makeUndo();
 const theme = makeTheme(repaint);
 const page = {
@@ -50,7 +51,7 @@ const page = {
     ask: (changes) => ask(changedAddress(shown.address, changes)),
     fail: (text) => heading.fail(text),
     paste,
-    pasted: () => shown.pasted,
+    frozenBody: () => bodyFor(shown.address),
 };
 const heading = makeHeading(page);
 const busy = element('p', { class: 'busy', role: 'status' });
@@ -117,13 +118,15 @@ function linkToAddress(address, { place = {}, current = false, title } = {}, ...
     return element('a', { href, title, 'aria-current': current ? 'page' : null, on: { click } }, inside);
 }
 
+const bodyFor = ({ view }) => (view === 'source' ? pasted.body() : null);
+
 async function ask(address) {
     const timer = setTimeout(() => {
         busy.textContent = 'Working…';
         main.setAttribute('aria-busy', 'true');
     }, LONG_REQUEST);
     try {
-        return await answers.get(urlOfAnswer(address));
+        return await answers.get(urlOfAnswer(address), bodyFor(address));
     } finally {
         clearTimeout(timer);
         busy.textContent = '';
@@ -220,12 +223,8 @@ async function sandwich() {
 
 async function paste(path, text) {
     try {
-        const { view, query } = shown.address;
-        const pairs = new URLSearchParams(query);
-        pairs.set('paste', path);
-        const answer = await answers.post(`${view}?${pairs}`, text);
-        shown.pasted = path;
-        show(shown.address, shown.place, answers.remember(urlOfAnswer(shown.address), answer));
+        pasted.put(path, text);
+        show(shown.address, shown.place, await ask(shown.address));
     } catch (e) {
         if (!isEnded(e)) heading.fail(e.message);
     }

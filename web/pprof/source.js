@@ -5,6 +5,7 @@ import { nameParts } from '../top.js';
 import { functionActions } from './actions.js';
 import { filtersText } from './heading.js';
 import { makeMarks } from './marks.js';
+import { makeSections } from './sections.js';
 
 const COLUMNS_OF_SOURCE = ['Line', 'Flat', 'Cum', 'Source'];
 
@@ -33,44 +34,59 @@ function instructionRow(instruction) {
     );
 }
 
-function lineRows(line) {
+function lineRows(line, path, sections) {
     const { n, flat, cum, text, code } = line;
+    const section = `${path}:${n}`;
     const hasCode = code && code.length > 0;
     const row = element('tr', { class: flat || cum ? 'hit' : null });
-    const number = hasCode ? element('button', { type: 'button', 'aria-expanded': 'false', title: 'machine code', on: { click: toggle } }, n) : String(n);
+    const number = hasCode ? element('button', { type: 'button', 'aria-expanded': 'false', title: 'machine code', on: { click: () => sections.note(section, show(!isShown())) } }, n) : String(n);
     let instructions = null;
 
-    function toggle() {
-        if (!instructions) {
+    const isShown = () => Boolean(instructions && !instructions[0].hidden);
+
+    function show(isOpen) {
+        if (isOpen && !instructions) {
             instructions = code.map(instructionRow);
             row.after(...instructions);
-        } else for (const instruction of instructions) instruction.hidden = !instruction.hidden;
-        number.setAttribute('aria-expanded', String(!instructions[0].hidden));
+        }
+        for (const instruction of instructions || []) instruction.hidden = !isOpen;
+        number.setAttribute('aria-expanded', String(isOpen));
+        return isOpen;
     }
 
     row.append(...cells(number, line, element('code', {}, visibleLine(text))));
-    return row;
+    if (hasCode && sections.add(section, false, show)) show(true);
+    return [row, ...(instructions || [])];
 }
 
-function functionSection({ name, flat, flatShare, cum, cumShare, lines }, page, isOpen) {
+/** A section that opens and closes. */
+function foldable(name, begins, sections, attributes, ...inside) {
+    const box = element('details', attributes, inside);
+    box.open = sections.add(name, begins, (isOpen) => (box.open = isOpen));
+    box.addEventListener('toggle', () => sections.note(name, box.open));
+    return box;
+}
+
+function functionSection({ name, flat, flatShare, cum, cumShare, lines }, path, { page, sections }, isOpen) {
     const facts = `itself ${withShare(flat, flatShare)}, with all it calls ${withShare(cum, cumShare)}`;
     const head = element('tr', {}, COLUMNS_OF_SOURCE.map((title) => element('th', { scope: 'col' }, title)));
     const body = element('tbody', {});
     const table = element('table', { class: 'source' }, element('thead', {}, head), body);
     // A table that is wider than the window scrolls, also by keys.
     const scroller = element('div', { class: 'source-lines', tabindex: '0', role: 'region', 'aria-label': `Source of ${visible(name)}` }, table);
-    const box = element(
-        'details',
-        { class: 'source-function', open: isOpen },
+    const box = foldable(
+        `${path} ${name}`,
+        isOpen,
+        sections,
+        { class: 'source-function' },
         element('summary', {}, element('strong', {}, nameParts(name)), ' ', element('small', {}, facts)),
         element('p', { class: 'actions' }, functionActions(page, name)),
         scroller,
     );
     // Long lists of functions open faster if only the visible tables are made.
-    const fill = () => box.open && !body.childElementCount && body.append(...lines.map(lineRows));
+    const fill = () => box.open && box.closest('.source-file').open && !body.childElementCount && body.append(...lines.flatMap((line) => lineRows(line, path, sections)));
     box.addEventListener('toggle', fill);
-    if (isOpen) fill();
-    return box;
+    return { box, fill };
 }
 
 /** A box for the text of a file that profgrab does not find. */
@@ -86,15 +102,23 @@ function pasteBox(path, isMissing, page) {
     );
 }
 
-function fileSection(file, page, isOpen) {
+function fileSection(file, view, isOpen) {
+    const { page, sections } = view;
     const isMissing = file.functions.every(({ lines }) => lines.every(({ text }) => !text));
-    return element(
-        'details',
-        { class: 'source-file', open: isOpen },
+    const functions = file.functions.map((fn, i) => functionSection(fn, file.path, view, i === 0));
+    const fill = () => functions.forEach((fn) => fn.fill());
+    const node = foldable(
+        file.path,
+        isOpen,
+        sections,
+        { class: 'source-file' },
         element('summary', {}, untrusted(file.path, 'b')),
         page.isFrozen ? null : pasteBox(file.path, isMissing, page),
-        file.functions.map((fn, i) => functionSection(fn, page, isOpen && i === 0)),
+        functions.map(({ box }) => box),
     );
+    node.addEventListener('toggle', fill);
+    fill();
+    return node;
 }
 
 function nothingText(page) {
@@ -103,13 +127,18 @@ function nothingText(page) {
 }
 
 export function makeSourceView({ data }, page) {
+    const sections = makeSections(page);
     const sources = element(
         'div',
         { class: 'sources' },
         data.note ? element('p', { class: 'note' }, visible(data.note)) : null,
-        data.files.map((file, i) => fileSection(file, page, i === 0 || file.path === page.pasted())),
+        data.files.map((file, i) => fileSection(file, { page, sections }, i === 0)),
         data.files.length ? null : element('p', { class: 'quiet' }, nothingText(page)),
     );
     const { notice, search } = makeMarks(sources);
-    return { node: element('div', {}, notice, sources), update: (place) => search(place.s), repaint() {} };
+    const update = (place) => {
+        sections.update(place);
+        search(place.s);
+    };
+    return { node: element('div', {}, notice, sources), update, repaint() {} };
 }

@@ -1,25 +1,13 @@
 // The labels of the samples: for each key, the values and their shares.
 
-import { element, untrusted, visible } from '../text.js';
+import { count, element, untrusted, visible } from '../text.js';
 import { patternOfName } from '../search.js';
 import { percentage } from '../units.js';
+import { filtersInUse } from './address.js';
+import { isEnded } from './answers.js';
 import { filtersText } from './heading.js';
+import { labelFilter, withLabel } from './labels.js';
 import { makeMarks } from './marks.js';
-
-/** The values of a key that are shown at first. */
-const MOST_VALUES = 100;
-
-/** A pattern without commas, which would separate it from another pattern. */
-const withoutCommas = (pattern) => pattern.replaceAll(',', '\\x2c');
-
-/**
- * The value of tagfocus for a label: KEY=PATTERN, or for a number, whose text is rounded, KEY=RANGE. The first = ends the key:
- * with a key that has one, the pattern is that of KEY:VALUE, and a range is that of any key.
- */
-function labelFilter(key, { value, range }) {
-    if (!key.includes('=')) return `${key}=${range || withoutCommas(patternOfName(value))}`;
-    return range || withoutCommas(patternOfName(`${key}:${value}`)).replaceAll('=', '\\x3d');
-}
 
 function noLabelsText(page) {
     const filters = filtersText(page);
@@ -27,31 +15,47 @@ function noLabelsText(page) {
 }
 
 export function makeTagsView({ data }, page) {
-    const withValue = (filter, key, entry) => ({ [filter]: labelFilter(key, entry) });
+    const [, ignored = ''] = filtersInUse(page.address(), page.answer()).find(([name]) => name === 'ti') || [];
 
     function valueRow(key, entry) {
         const { value, text, share } = entry;
+        const ignoring = withLabel(ignored, key, entry);
+        const hint = ignored && !ignoring.keepsOld ? 'no samples with this value; replaces the present tag ignore' : 'no samples with this value';
         const bar = element('span', { class: 'bar' });
         bar.style.setProperty('--share', Math.max(0, Math.min(1, share)));
         return element(
             'li',
             { class: 'tag-value' },
-            page.link(withValue('tf', key, entry), { title: 'only samples with this value' }, untrusted(value)),
+            page.link({ tf: labelFilter(key, entry) }, { title: 'only samples with this value' }, untrusted(value)),
             element('span', { class: 'amount' }, visible(text), ' ', element('small', {}, percentage(share, 1))),
             bar,
-            page.link(withValue('ti', key, entry), { title: 'no samples with this value' }, 'Ignore', element('span', { class: 'aside' }, ' ', visible(value))),
+            page.link({ ti: ignoring.filter }, { title: hint }, 'Ignore', element('span', { class: 'aside' }, ' ', visible(value))),
         );
     }
 
-    function keySection({ key, total, values }) {
-        const list = element('ul', {}, values.slice(0, MOST_VALUES).map((value) => valueRow(key, value)));
-        const more = element('button', { type: 'button', hidden: values.length <= MOST_VALUES, on: { click: showAll } }, `All ${values.length} values`);
+    function keySection({ key, total, n, values }) {
+        const list = element('ul', {}, values.map((value) => valueRow(key, value)));
+        const more = element('button', { type: 'button', on: { click: showMore } });
+        let shown = values.length;
 
-        function showAll() {
-            list.append(...values.slice(MOST_VALUES).map((value) => valueRow(key, value)));
-            more.remove();
+        function update() {
+            more.hidden = shown >= n;
+            more.textContent = `Show more of ${count(n)} values`;
         }
 
+        async function showMore() {
+            try {
+                const { data: piece } = await page.ask({ label: key, at: String(shown) });
+                const next = piece.keys.length ? piece.keys[0].values : [];
+                list.append(...next.map((value) => valueRow(key, value)));
+                shown += next.length;
+                update();
+            } catch (e) {
+                if (!isEnded(e)) page.fail(e.message);
+            }
+        }
+
+        update();
         return element(
             'section',
             { class: 'tag-key' },
@@ -67,7 +71,7 @@ export function makeTagsView({ data }, page) {
                 ),
             ),
             list,
-            more,
+            page.isFrozen && shown < n ? element('p', { class: 'quiet' }, `the heaviest ${count(shown)} of ${count(n)} values`) : more,
         );
     }
 

@@ -15,7 +15,7 @@
 //   link(changes, {place, title}, ...inside)   a link that does the same
 //   go(changes, step)             changes the fragment
 //   actionsOf(name)               the actions on a function
-//   paste(path, text), pasted()   sends the source of a file; the last such file
+//   paste(path, text)             shows a text in place of a source file
 //   sampleType()                  the name or number of the sample type, '' for the profile's default
 //   palette(), searchField        the colours; the page's search field
 
