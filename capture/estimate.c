@@ -187,11 +187,11 @@ static int plan_targets(struct planner *p, int cancel_fd, struct err *err)
 {
     const struct fetch_observer observer = {
         .ctx = p, .opening = on_opening, .host = on_host, .service = on_service, .step = on_step};
-    struct fetch_grab grab = {.targets = p->request->targets,
-                              .kinds = p->request->kinds,
-                              .access = p->request->access,
-                              .options = p->request->options,
-                              .observer = &observer};
+    struct fetch_job grab = {.targets = p->request->targets,
+                             .kinds = p->request->kinds,
+                             .access = p->request->access,
+                             .options = p->request->options,
+                             .observer = &observer};
     size_t open_files = 0;
     grab.access.cancel_fd = cancel_fd;
     p->estimates->hosts_at_once = fetch_hosts_at_once(&grab);

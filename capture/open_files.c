@@ -2,7 +2,7 @@
 
 #include "base/banned.h"
 
-int open_files_make_room(struct fetch_grab *grab, size_t *ret_limit, struct err *err)
+int open_files_make_room(struct fetch_job *grab, size_t *ret_limit, struct err *err)
 {
     size_t needed = fetch_count_descriptors(grab), limit = fd_raise_limit(needed);
     *ret_limit = limit;

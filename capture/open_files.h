@@ -7,6 +7,6 @@
 /* Raises the limit of open files for a run. If the limit stays too low, lowers options.parallel to the number
  * of hosts that the limit allows; ERR_USAGE if all hosts must be open at once. Sets *ret_limit to the limit,
  * also on failure. */
-int open_files_make_room(struct fetch_grab *grab, size_t *ret_limit, struct err *err);
+int open_files_make_room(struct fetch_job *grab, size_t *ret_limit, struct err *err);
 
 #endif

@@ -177,12 +177,12 @@ static int fetch_items(struct run *r, struct err *err)
                                             .step = on_step,
                                             .is_collected = r->output->resumed ? is_already_collected : NULL,
                                             .save = on_save};
-    struct fetch_grab grab = {.targets = request->targets,
-                              .kinds = request->kinds,
-                              .directory = workdir_files(r->output->work),
-                              .access = request->access,
-                              .options = request->options,
-                              .observer = &observer};
+    struct fetch_job grab = {.targets = request->targets,
+                             .kinds = request->kinds,
+                             .directory = workdir_files(r->output->work),
+                             .access = request->access,
+                             .options = request->options,
+                             .observer = &observer};
     size_t open_files = 0;
     if (open_files_make_room(&grab, &open_files, err) < 0)
         return -1;

@@ -15,7 +15,7 @@
 
 #include "inventory/inventory.h"
 
-struct fetch_grab;
+struct fetch_job;
 
 #define SOURCE_MAX_BYTES ((size_t)64 << 20)
 #define SOURCE_MAX_TARGETS 100000
@@ -95,7 +95,7 @@ int discovered_write(const struct discovered *found, struct buf *to, struct err 
  * and the functions `opening`, `step` and `host` of its observer for the host that sends the request. Limits:
  * SOURCE_MAX_BYTES, and two minutes. The caller releases *ret.
  */
-int discovery_query(const struct source *source, const struct fetch_grab *grab, struct discovered *ret,
+int discovery_query(const struct source *source, const struct fetch_job *grab, struct discovered *ret,
                     struct err *err);
 
 /* Writes an answer to the cache, without its notes. `ssh` (may be NULL) has the settings of the request, as

@@ -43,7 +43,7 @@ static int add_hint(const struct source *s, int status, const struct discovered_
     return -1;
 }
 
-int discovery_query(const struct source *s, const struct fetch_grab *grab, struct discovered *ret,
+int discovery_query(const struct source *s, const struct fetch_job *grab, struct discovered *ret,
                     struct err *err)
 {
     struct host direct_host = {.name = s->name, .address = s->endpoint->host, .direct = true};

@@ -5,7 +5,7 @@
 #include "fetch/estimate.h"
 #include "base/banned.h"
 
-void budget_init(struct budget *b, const struct fetch_grab *grab)
+void budget_init(struct budget *b, const struct fetch_job *grab)
 {
     *b = (struct budget){.grab = grab};
     pthread_mutex_init(&b->mutex, NULL);

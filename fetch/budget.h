@@ -14,7 +14,7 @@
 #include "fetch/plan.h"
 
 struct budget {
-    const struct fetch_grab *grab;
+    const struct fetch_job *grab;
     struct check_limit check; /* processor time for checking bodies */
     pthread_mutex_t mutex;    /* guards the members below */
     uint64_t received;        /* bytes */
@@ -22,7 +22,7 @@ struct budget {
     int64_t profiled_ms;      /* the profiling time of the planned items and of repeated attempts */
 };
 
-void budget_init(struct budget *b, const struct fetch_grab *grab);
+void budget_init(struct budget *b, const struct fetch_job *grab);
 void budget_release(struct budget *b);
 
 /* Goes through the items in the plan's order, and leaves out each item that does not fit in the rest of the

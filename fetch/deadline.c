@@ -36,7 +36,7 @@ static void close_both(int fds[2])
     fd_close(&fds[1]);
 }
 
-int deadline_init(struct deadline *d, const struct fetch_grab *grab, struct fetch_grab *ret, struct err *err)
+int deadline_init(struct deadline *d, const struct fetch_job *grab, struct fetch_job *ret, struct err *err)
 {
     *d = (struct deadline){.grab = grab, .at = CLOCK_NEVER, .wake_pipe = {-1, -1}, .stop_pipe = {-1, -1}};
     *ret = *grab;

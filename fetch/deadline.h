@@ -12,17 +12,17 @@
 #include "fetch/fetch.h"
 
 struct deadline {
-    const struct fetch_grab *grab; /* the caller's */
-    int64_t at;                    /* the deadline (clock_now) */
-    int wake_pipe[2];              /* readable at the deadline; the fetching threads poll it */
-    int stop_pipe[2];              /* ends the watching thread */
+    const struct fetch_job *grab; /* the caller's */
+    int64_t at;                   /* the deadline (clock_now) */
+    int wake_pipe[2];             /* readable at the deadline; the fetching threads poll it */
+    int stop_pipe[2];             /* ends the watching thread */
     pthread_t thread;
     atomic_bool over, cancelled; /* `cancelled`: by the caller, before the deadline */
 };
 
 /* Sets *ret to the grab with the descriptor of the deadline as its cancel_fd. `d` must not move until
  * deadline_release. A grab without a deadline is copied unchanged. */
-int deadline_init(struct deadline *d, const struct fetch_grab *grab, struct fetch_grab *ret, struct err *err);
+int deadline_init(struct deadline *d, const struct fetch_job *grab, struct fetch_job *ret, struct err *err);
 void deadline_release(struct deadline *d);
 
 bool deadline_is_over(struct deadline *d);

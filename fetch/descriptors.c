@@ -14,7 +14,7 @@
 
 /* The largest number of simultaneous connections to a service: one, and with `concurrent` one more for each
  * costly kind (fetch_add_costly_kinds). */
-static size_t count_connections(const struct fetch_grab *grab, const struct service *service)
+static size_t count_connections(const struct fetch_job *grab, const struct service *service)
 {
     struct strlist costly = {0};
     size_t n = 1;
@@ -26,7 +26,7 @@ static size_t count_connections(const struct fetch_grab *grab, const struct serv
 }
 
 /* The most descriptors that one host needs. */
-static size_t most_per_host(const struct fetch_grab *grab)
+static size_t most_per_host(const struct fetch_job *grab)
 {
     const struct targets *targets = grab->targets;
     size_t connections = 0, max_connections = 0;
@@ -38,18 +38,18 @@ static size_t most_per_host(const struct fetch_grab *grab)
     return PER_HOST + max_connections * PER_SERVICE;
 }
 
-size_t fetch_hosts_at_once(const struct fetch_grab *grab)
+size_t fetch_hosts_at_once(const struct fetch_job *grab)
 {
     size_t hosts = targets_count_hosts(grab->targets);
     return grab->options.sync || hosts < grab->options.parallel ? hosts : grab->options.parallel;
 }
 
-size_t fetch_count_descriptors(const struct fetch_grab *grab)
+size_t fetch_count_descriptors(const struct fetch_job *grab)
 {
     return BASE_DESCRIPTORS + most_per_host(grab) * fetch_hosts_at_once(grab);
 }
 
-unsigned fetch_affordable_hosts(const struct fetch_grab *grab, size_t descriptors)
+unsigned fetch_affordable_hosts(const struct fetch_job *grab, size_t descriptors)
 {
     size_t each = most_per_host(grab);
     size_t fit = descriptors > BASE_DESCRIPTORS + each ? (descriptors - BASE_DESCRIPTORS) / each : 1;

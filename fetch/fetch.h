@@ -31,9 +31,9 @@ int fetch_kind_help(size_t i, struct fetch_kind_help *ret);
 
 /* Returns whether a word is a kind of the table, with or without an argument, a set, or a path. Only the
  * index page of a service can resolve other words. */
-bool fetch_is_kind(const char *word);
-/* Offers the names of kinds, their aliases and the sets. */
-void fetch_add_kinds_near(struct nearest *near);
+bool fetch_is_known_word(const char *word);
+/* Adds the names of kinds, their aliases and the sets to the candidates for the hint "did you mean". */
+void fetch_suggest_kinds(struct nearest *near);
 
 /*
  * Checks the words for kinds (`cpu=30s`, `incident`, `/debug/vars`) as far as possible without a target.
@@ -66,7 +66,8 @@ struct fetch_outcome {
     int64_t sync_at;       /* the common instant in UTC milliseconds; 0: none of them began */
     size_t sync_processes; /* processes that took part */
     size_t sync_late;      /* processes that were late */
-    size_t sync_measured;  /* the number of profiles whose sync_skew_ms is known from a good clock */
+    size_t sync_measured;  /* the number of profiles whose sync_skew_ms is known, because the host's clock
+                              could be compared */
     int64_t sync_p50_ms, sync_p95_ms, sync_max_ms; /* percentiles of the absolute sync_skew_ms */
 };
 
@@ -103,7 +104,7 @@ struct fetch_options {
     int64_t budget_ms;        /* the limit of the time for which one process profiles itself; 0: none */
 };
 
-struct fetch_grab {
+struct fetch_job {
     const struct targets *targets; /* grouped by host */
     const struct strlist *kinds;   /* the words of fetch_check_kinds; NULL or empty: each service's own */
     const struct dir *directory;   /* the work directory; items are written to HOST/SERVICE/ below it. Only
@@ -119,27 +120,27 @@ struct fetch_grab {
 
 /* Returns the number of hosts that fetch_run opens at a time: `parallel`, or all with `sync`; at most the
  * number of hosts. */
-size_t fetch_hosts_at_once(const struct fetch_grab *grab);
+size_t fetch_hosts_at_once(const struct fetch_job *grab);
 /* Returns about how many descriptors the run needs. */
-size_t fetch_count_descriptors(const struct fetch_grab *grab);
+size_t fetch_count_descriptors(const struct fetch_job *grab);
 /* Returns the number of hosts at a time for which `descriptors` are enough, from 1 to `parallel`. */
-unsigned fetch_affordable_hosts(const struct fetch_grab *grab, size_t descriptors);
+unsigned fetch_affordable_hosts(const struct fetch_job *grab, size_t descriptors);
 
 /* Fetches everything that it can. -1 only if it could not start; the observer receives the failures of hosts,
  * services and items. *ret (may be NULL) is set even then. */
-int fetch_run(const struct fetch_grab *grab, struct fetch_outcome *ret, struct err *err);
-/* Opens the hosts, connects, reads the index pages, and checks the services for exposure. Fetches nothing;
- * uses neither `kinds` nor `directory`. */
-int fetch_probe(const struct fetch_grab *grab, struct err *err);
+int fetch_run(const struct fetch_job *grab, struct fetch_outcome *ret, struct err *err);
+/* Opens the hosts, connects, reads the index pages, and checks whether other machines can connect to the
+ * services. Fetches nothing; uses neither `kinds` nor `directory`. */
+int fetch_probe(const struct fetch_job *grab, struct err *err);
 /* Opens the hosts, reads the index pages, and reports the plans. Fetches nothing; does not use `directory`.
  */
-int fetch_plan(const struct fetch_grab *grab, struct err *err);
+int fetch_plan(const struct fetch_job *grab, struct err *err);
 
 /*
  * Opens a host as fetch_run does, without fetching. Uses only the grab's `access`, and `opening`, `step` and
  * `host` of its observer. `shared` must outlive the gateway.
  */
-int fetch_open(const struct fetch_grab *grab, const struct host *host, struct gateway_shared *shared,
+int fetch_open(const struct fetch_job *grab, const struct host *host, struct gateway_shared *shared,
                struct gateway **ret, struct err *err);
 
 /* One GET request for a path of a service, sent from its host. */
@@ -148,7 +149,8 @@ struct fetch_get_request {
     const struct service *service;
     int64_t limit_ms; /* for the whole request */
     void *ctx;
-    /* Called before the body if the service has a secret: `redact` masks the secret in a text, in place. */
+    /* Called before the body if the service has a secret. The caller may keep `redact`, which masks the
+     * secret in a text in place, until fetch_get returns. */
     void (*on_secret)(void *ctx, void (*redact)(void *redact_ctx, char *text), void *redact_ctx);
     /* Receives the body of a 200; -1 ends the transfer with err. */
     int (*body)(void *ctx, const void *p, size_t n, struct err *err);
@@ -158,7 +160,7 @@ struct fetch_get_request {
  * service's secret. An answer other than a 200 is an error. *ret_status is set on failure too: the status of
  * the answer, or 0 without an answer. `redact` is valid until fetch_get returns.
  */
-int fetch_get(const struct fetch_grab *grab, const struct fetch_get_request *r, int *ret_status,
+int fetch_get(const struct fetch_job *grab, const struct fetch_get_request *r, int *ret_status,
               struct err *err);
 
 /* An item that a killed run planned, but did not record. */

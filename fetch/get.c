@@ -33,7 +33,7 @@ static int send_request(struct gateway *gw, const struct fetch_get_request *r,
     return rc;
 }
 
-int fetch_get(const struct fetch_grab *grab, const struct fetch_get_request *r, int *ret_status,
+int fetch_get(const struct fetch_job *grab, const struct fetch_get_request *r, int *ret_status,
               struct err *err)
 {
     struct proc_limits limits = {.timeout_ms = grab->access.timeout_ms, .cancel_fd = grab->access.cancel_fd};

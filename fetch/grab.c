@@ -19,10 +19,10 @@
 #include "base/banned.h"
 
 struct run {
-    const struct fetch_grab *grab; /* &timed_grab; in fetch_open the caller's */
-    struct fetch_grab timed_grab;  /* the caller's, with the cancel descriptor of the deadline */
-    service_fn *run_service;       /* service_grab, service_plan or service_probe */
-    bool may_compress;             /* the run fetches or plans bodies, so SSH may compress text and traces */
+    const struct fetch_job *grab; /* &timed_grab; in fetch_open the caller's */
+    struct fetch_job timed_grab;  /* the caller's, with the cancel descriptor of the deadline */
+    service_fn *run_service;      /* service_grab, service_plan or service_probe */
+    bool may_compress;            /* the run fetches or plans bodies, so SSH may compress text and traces */
     struct gateway_shared *shared;
     struct deadline deadline;
     struct observe observe;
@@ -34,7 +34,7 @@ struct run {
 
 /* The part of a host that one thread fetches: the services at one destination, which are one process, in
  * order. */
-struct process {
+struct remote_process {
     pthread_t thread;
     struct run *run;
     const struct target *targets; /* all targets of the host */
@@ -57,7 +57,7 @@ static bool is_first_of_process(const struct target *targets, size_t i)
 /* Runs the services of one process. Only the first service takes part in `sync`. */
 static void *run_process(void *ctx)
 {
-    struct process *process = ctx;
+    struct remote_process *process = ctx;
     struct run *run = process->run;
     struct budget budget;
     struct barrier_participant participant = {.barrier = run->sync.barrier};
@@ -84,8 +84,9 @@ static void *run_process(void *ctx)
 static void run_services(struct run *run, const struct target *targets, size_t n, struct gateway *gw,
                          const struct retry *open_retry)
 {
-    struct process process = {.run = run, .targets = targets, .n = n, .gw = gw, .open_retry = open_retry};
-    struct process *processes = calloc(n, sizeof *processes);
+    struct remote_process process = {
+        .run = run, .targets = targets, .n = n, .gw = gw, .open_retry = open_retry};
+    struct remote_process *processes = calloc(n, sizeof *processes);
     for (size_t i = 1; processes && i < n; i++) {
         processes[i] = process;
         processes[i].first = i;
@@ -103,9 +104,9 @@ static void run_services(struct run *run, const struct target *targets, size_t n
     free(processes);
 }
 
-/* The interval of keepalives is at most a third of the timeout, so that a server may miss three, and at least
- * a second, because libssh2 counts in seconds. */
-static struct gateway_options make_gateway_options(const struct fetch_grab *grab)
+/* The interval of keepalives is at most a third of the timeout, so that a session counts as lost only after
+ * three unanswered ones, and at least a second, because libssh2 counts in seconds. */
+static struct gateway_options make_gateway_options(const struct fetch_job *grab)
 {
     int64_t keepalive_ms = clock_min(grab->access.timeout_ms / 3, GATEWAY_KEEPALIVE_MS);
     int64_t step_ms = grab->access.connect_timeout_ms
@@ -162,7 +163,7 @@ static void describe_route(const struct route *route, char *dst, size_t cap)
 
 static int resolve_route(struct run *run, const struct host *host, struct route *ret, struct err *err)
 {
-    const struct fetch_grab *grab = run->grab;
+    const struct fetch_job *grab = run->grab;
     struct proc_limits limits = {.timeout_ms = make_gateway_options(grab).step_timeout_ms,
                                  .cancel_fd = grab->access.cancel_fd,
                                  .max_output = 1u << 20};
@@ -180,7 +181,7 @@ static int resolve_route(struct run *run, const struct host *host, struct route 
 /* Checks whether a requested item of a target becomes smaller under compression. */
 static bool any_compressible(const struct run *run, const struct target *targets, size_t n)
 {
-    const struct fetch_grab *grab = run->grab;
+    const struct fetch_job *grab = run->grab;
     bool found = false;
     for (size_t i = 0; i < n && !found && run->may_compress; i++) {
         struct request_list requests;
@@ -328,8 +329,8 @@ static int run_with_deadline(struct run *run, struct fetch_outcome *ret, struct 
     return rc;
 }
 
-static int run_grab(const struct fetch_grab *grab, struct run *run, struct fetch_outcome *ret,
-                    struct err *err)
+static int run_targets(const struct fetch_job *grab, struct run *run, struct fetch_outcome *ret,
+                       struct err *err)
 {
     struct fetch_outcome outcome = {0};
     run->grab = &run->timed_grab;
@@ -349,25 +350,25 @@ static int run_grab(const struct fetch_grab *grab, struct run *run, struct fetch
     return rc;
 }
 
-int fetch_run(const struct fetch_grab *grab, struct fetch_outcome *ret, struct err *err)
+int fetch_run(const struct fetch_job *grab, struct fetch_outcome *ret, struct err *err)
 {
     struct run run = {.run_service = service_grab, .may_compress = true};
-    return run_grab(grab, &run, ret, err);
+    return run_targets(grab, &run, ret, err);
 }
 
-int fetch_plan(const struct fetch_grab *grab, struct err *err)
+int fetch_plan(const struct fetch_job *grab, struct err *err)
 {
     struct run run = {.run_service = service_plan, .may_compress = true};
-    return run_grab(grab, &run, NULL, err);
+    return run_targets(grab, &run, NULL, err);
 }
 
-int fetch_probe(const struct fetch_grab *grab, struct err *err)
+int fetch_probe(const struct fetch_job *grab, struct err *err)
 {
     struct run run = {.run_service = service_probe};
-    return run_grab(grab, &run, NULL, err);
+    return run_targets(grab, &run, NULL, err);
 }
 
-int fetch_open(const struct fetch_grab *grab, const struct host *host, struct gateway_shared *shared,
+int fetch_open(const struct fetch_job *grab, const struct host *host, struct gateway_shared *shared,
                struct gateway **ret, struct err *err)
 {
     struct run run = {.grab = grab, .shared = shared};

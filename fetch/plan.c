@@ -305,7 +305,7 @@ static int set_unknown_error(const struct request *r, const struct index_page *i
 {
     struct nearest near = NEAREST_INIT(r->name);
     struct buf offered = BUF_INIT(300);
-    fetch_add_kinds_near(&near);
+    fetch_suggest_kinds(&near);
     for (size_t i = 0; index && i < index->n; i++) {
         const char *name = index->items[i].name;
         const struct kind *known = kind_of_endpoint(name);

@@ -222,7 +222,7 @@ static int find_set(const char *word)
     return -1;
 }
 
-bool fetch_is_kind(const char *word)
+bool fetch_is_known_word(const char *word)
 {
     char name[64];
     size_t n = strcspn(word, "=");
@@ -234,7 +234,7 @@ bool fetch_is_kind(const char *word)
     return kind_find(name) != NULL;
 }
 
-void fetch_add_kinds_near(struct nearest *near)
+void fetch_suggest_kinds(struct nearest *near)
 {
     const struct kind *k;
     for (size_t i = 0; (k = kind_at(i)); i++) {

@@ -11,7 +11,7 @@
 
 /* The caller sets the members that apply and zeroes the rest; retry_wait sets the last two. */
 struct retry {
-    const struct fetch_grab *grab;
+    const struct fetch_job *grab;
     struct observe *observe;
     const struct target *target; /* for a whole host: one of its targets */
     const char *subject;         /* the item, such as "heap"; NULL: the whole target */

@@ -19,7 +19,7 @@
 
 /* The objects that the service shares with the other services of its run. */
 struct service_context {
-    const struct fetch_grab *grab;
+    const struct fetch_job *grab;
     struct observe *observe;
     struct gateway *gw;
     const struct retry *open_retry; /* the retries of opening the host */

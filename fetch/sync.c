@@ -8,7 +8,7 @@
 /* The Date header, which is exact to about a second, corrects clock errors of this size or more. */
 #define CLOCK_OFF_MS 2000
 
-int sync_init(struct sync *s, const struct fetch_grab *grab, size_t processes, struct err *err)
+int sync_init(struct sync *s, const struct fetch_job *grab, size_t processes, struct err *err)
 {
     *s = (struct sync){0};
     if (grab->options.sync &&

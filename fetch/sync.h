@@ -19,7 +19,7 @@ struct sync {
 };
 
 /* Prepares for this number of processes. Does nothing without `sync` in the grab. */
-int sync_init(struct sync *s, const struct fetch_grab *grab, size_t processes, struct err *err);
+int sync_init(struct sync *s, const struct fetch_job *grab, size_t processes, struct err *err);
 void sync_release(struct sync *s);
 
 /* The common start of an item. */

@@ -86,7 +86,7 @@ static void socket_discard(struct stream *st)
 
 static void socket_poll(const struct stream *st, bool want_read, bool want_write, struct pollfd *ret)
 {
-    /* poll reports an ended connection even without requested events. */
+    /* If nothing is wanted, the descriptor is -1, because poll would still report an ended connection. */
     ret->fd = want_read || want_write ? to_socket(st)->fd : -1;
     ret->events = (short)((want_read ? POLLIN : 0) | (want_write ? POLLOUT : 0));
 }

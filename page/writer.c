@@ -10,7 +10,7 @@
 
 /* The most bytes of the list of entries. The JSON of the bundle, which contains the list and the manifest,
  * may have twice as many. */
-#define MAX_BUNDLE ((size_t)256 << 20)
+#define MAX_ENTRIES ((size_t)256 << 20)
 
 struct page_writer {
     page_sink_fn *sink;
@@ -18,8 +18,8 @@ struct page_writer {
     uint64_t max_bytes, written;
     size_t n_drawn, n_entries;
     struct buf entries; /* as JSON */
-    /* By enum finding_input: the number of the first entry of a file, plus 1. An entry without a picture has
-     * the file "". */
+    /* Indexed by enum finding_input. Each map leads from the name of a file to the index of its first entry,
+     * plus 1. The name of an entry without a picture is "". */
     struct name_map first_entries[FINDING_FROM_GROWTH + 1];
 };
 
@@ -68,7 +68,7 @@ int page_writer_new(page_sink_fn *sink, void *ctx, uint64_t max_bytes, struct pa
     writer->sink = sink;
     writer->ctx = ctx;
     writer->max_bytes = max_bytes;
-    buf_init(&writer->entries, MAX_BUNDLE);
+    buf_init(&writer->entries, MAX_ENTRIES);
     for (int from = FINDING_FROM_ONE; from <= FINDING_FROM_GROWTH; from++)
         writer->first_entries[from].copies_names = true;
     if (write_str(writer, text_before(page_web.template, "<!--style-->"), err) < 0 ||
@@ -246,7 +246,7 @@ static void add_bundle(struct buf *b, const struct page_writer *writer, const st
 
 int page_writer_finish(struct page_writer *writer, const struct page_bundle *bundle, struct err *err)
 {
-    struct buf b = BUF_INIT(MAX_BUNDLE * 2);
+    struct buf b = BUF_INIT(MAX_ENTRIES * 2);
     int rc = buf_check(&writer->entries, "the page's list of entries", err);
     if (rc == 0) {
         add_bundle(&b, writer, bundle);

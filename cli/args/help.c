@@ -303,7 +303,7 @@ static int refuse_command(const char *name, struct err *err)
     for (size_t i = 0; topics[i].name; i++)
         nearest_add(&near, topics[i].name);
     err_set(err, ERR_USAGE, "unknown command \"%.60s\"", name);
-    if (fetch_is_kind(name))
+    if (fetch_is_known_word(name))
         return err_hint(err, "it is a kind: `profgrab help kinds` lists them");
     if (near.n)
         return err_hint(err, "did you mean %s?", nearest_text(&near, names, sizeof names));

@@ -74,7 +74,9 @@ static int add_copy(struct creation *c, struct fetch_local_file *from, const cha
     if (strlen(name) >= sizeof item.file) {
         err_set(err, ERR_FAILED, "a path in the bundle would have more than %zu bytes: %s",
                 sizeof item.file - 1, from->path);
-        return err_hint(err, "name the directory that contains it, or leave it out");
+        return err_hint(
+            err,
+            "give its directory as the argument: the path in the bundle then begins there; or leave it out");
     }
     if (confined_budget_check(&c->budget, from->path, err) < 0 || count_holes(c, from, err) < 0)
         return -1;
@@ -187,7 +189,7 @@ static int add_file_or_directory(struct creation *c, const char *path, struct er
     return rc;
 }
 
-/* Adds a path without the slash that a shell appends to a completed directory. */
+/* Adds a path without the slash that the Tab key of a shell appends to a directory. */
 static int add_path(struct creation *c, const char *path, struct err *err)
 {
     size_t n = strlen(path);

@@ -112,8 +112,8 @@ static const char *find_near_command(const char *word, bool host_given)
     struct nearest commands = NEAREST_INIT(word), kinds = NEAREST_INIT(word);
     for (size_t i = 0; command_at(i); i++)
         nearest_add(&commands, command_at(i)->name);
-    fetch_add_kinds_near(&kinds);
-    if (commands.n == 0 || fetch_is_kind(word))
+    fetch_suggest_kinds(&kinds);
+    if (commands.n == 0 || fetch_is_known_word(word))
         return NULL;
     bool is_nearer = kinds.n == 0 || commands.best[0].distance < kinds.best[0].distance + !host_given;
     return is_nearer ? commands.best[0].name : NULL;
@@ -122,7 +122,7 @@ static const char *find_near_command(const char *word, bool host_given)
 /* Returns the first word that names a file, or NULL. Skips the first word if it is a kind. */
 static const char *find_file_word(const struct strlist *words)
 {
-    for (size_t i = words->n && fetch_is_kind(words->items[0]); i < words->n; i++)
+    for (size_t i = words->n && fetch_is_known_word(words->items[0]); i < words->n; i++)
         if (target_names_file(words->items[i]))
             return words->items[i];
     return NULL;
@@ -154,7 +154,7 @@ static int refuse_missing_host(const struct strlist *words, bool has_options, st
     struct nearest kinds = NEAREST_INIT(first);
     char names[200];
     err_set(err, ERR_USAGE, "no host given");
-    if (file && fetch_is_kind(first))
+    if (file && fetch_is_known_word(first))
         return err_hint(err,
                         "%s is a kind, which is fetched from a host: profgrab --host NAME %s; to read the "
                         "file: profgrab view %.100s, or go tool trace for an execution trace",
@@ -168,10 +168,10 @@ static int refuse_missing_host(const struct strlist *words, bool has_options, st
     if (command)
         return err_hint(err, "did you mean `profgrab %s`? or name a host: profgrab --host NAME %s", command,
                         first);
-    if (words->n > 1 && !fetch_is_kind(first) && fetch_is_kind(words->items[1]))
+    if (words->n > 1 && !fetch_is_known_word(first) && fetch_is_known_word(words->items[1]))
         return err_hint(err, "if %s is a host: profgrab --host %s %s", first, first, words->items[1]);
-    fetch_add_kinds_near(&kinds);
-    if (words->n && !fetch_is_kind(first) && *nearest_text(&kinds, names, sizeof names))
+    fetch_suggest_kinds(&kinds);
+    if (words->n && !fetch_is_known_word(first) && *nearest_text(&kinds, names, sizeof names))
         return err_hint(err, "profgrab --host NAME KIND...; did you mean the kind %s?", names);
     return err_hint(err, "profgrab --host NAME [KIND...]; `profgrab hosts` lists the inventory, `profgrab "
                          "help` lists the commands");
@@ -197,7 +197,7 @@ static void offer_listed_kinds(const struct targets *targets, struct nearest *ne
     for (size_t i = 0; i < targets->n; i++) {
         const struct strlist *kinds = &targets->items[i].service->kinds;
         for (size_t k = 0; k < kinds->n; k++)
-            if (!fetch_is_kind(kinds->items[k]))
+            if (!fetch_is_known_word(kinds->items[k]))
                 nearest_add(near, kinds->items[k]);
     }
 }
@@ -210,7 +210,7 @@ static int check_word(const struct grab *g, const char *word, bool is_first, str
     char name[64], names[300];
     struct nearest near = NEAREST_INIT(name);
     int64_t duration = 0;
-    if (fetch_is_kind(word) || is_listed_kind(&g->targets, word))
+    if (fetch_is_known_word(word) || is_listed_kind(&g->targets, word))
         return 0;
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
     const char *command = is_first ? find_near_command(name, true) : NULL;
@@ -225,7 +225,7 @@ static int check_word(const struct grab *g, const char *word, bool is_first, str
         return err_hint(err, "a duration follows the kind after an equals sign: cpu=%.60s", word);
     }
     offer_listed_kinds(&g->targets, &near);
-    fetch_add_kinds_near(&near);
+    fetch_suggest_kinds(&near);
     if (!*nearest_text(&near, names, sizeof names))
         return 0;
     err_set(err, ERR_USAGE, "unknown kind \"%.60s\"; nothing was opened", word);

@@ -357,7 +357,7 @@ static int probe_targets(struct check_options *o, struct prompt *prompt, const s
     target_print_notes(targets);
     if (make_reports(&c, targets, err) < 0)
         goto out;
-    struct fetch_grab grab = target_grab(&o->target, targets, &ssh, prompt);
+    struct fetch_job grab = target_grab(&o->target, targets, &ssh, prompt);
     grab.observer = &observer;
     int rc = target_begin(&grab, err);
     if (rc == 0) {

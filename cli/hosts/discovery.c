@@ -82,7 +82,7 @@ static int query_source(void *ctx, const struct source *s, struct discovered *re
     struct fetch_observer observer = {.opening = on_opening, .host = on_host, .step = on_step};
     if (init_libraries(r, err) < 0 || target_configure_prompt(r->command->options, prompt, err) < 0)
         return -1;
-    struct fetch_grab grab = target_grab(r->command->options, NULL, &ssh, prompt);
+    struct fetch_job grab = target_grab(r->command->options, NULL, &ssh, prompt);
     grab.observer = &observer;
     grab.access.ask = s->through ? grab.access.ask : NULL;
     return discovery_query(s, &grab, ret, err);

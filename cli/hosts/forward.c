@@ -154,7 +154,7 @@ static int open_host(struct run *r, const struct targets *targets, struct gatewa
     struct ssh_settings ssh;
     struct fetch_observer observer = {
         .ctx = &progress, .opening = on_opening, .host = on_host, .step = on_step};
-    struct fetch_grab grab = target_grab(&r->options->target, targets, &ssh, r->prompt);
+    struct fetch_job grab = target_grab(&r->options->target, targets, &ssh, r->prompt);
     grab.observer = &observer;
     progress_init(&progress, &(struct progress_options){.quiet = r->options->quiet,
                                                         .verbose = r->options->verbose,

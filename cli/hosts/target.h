@@ -249,14 +249,14 @@ struct ssh_settings target_ssh(const struct target_options *o);
 /* Returns the settings for opening hosts. `ssh` and `prompt` must outlive the result. */
 struct fetch_access target_access(const struct target_options *o, struct ssh_settings *ssh,
                                   struct prompt *prompt);
-/* Fills the members of fetch_grab that the resolved options determine; the caller sets the others. `ssh` and
+/* Fills the members of fetch_job that the resolved options determine; the caller sets the others. `ssh` and
  * `prompt` must outlive the result. */
-struct fetch_grab target_grab(const struct target_options *o, const struct targets *targets,
-                              struct ssh_settings *ssh, struct prompt *prompt);
+struct fetch_job target_grab(const struct target_options *o, const struct targets *targets,
+                             struct ssh_settings *ssh, struct prompt *prompt);
 
 /* Call these before and after a run of fetch. target_begin initialises the libraries, and lowers the number
  * of parallel hosts to the number that the limit of open files allows. */
-int target_begin(struct fetch_grab *grab, struct err *err);
+int target_begin(struct fetch_job *grab, struct err *err);
 void target_end(void);
 
 /* Prints that only `parallel` hosts are open at a time, because only `open_files` files may be open. */

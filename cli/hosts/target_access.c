@@ -39,15 +39,15 @@ struct fetch_access target_access(const struct target_options *o, struct ssh_set
                                  .ask_keys_only = o->batch};
 }
 
-struct fetch_grab target_grab(const struct target_options *o, const struct targets *targets,
-                              struct ssh_settings *ssh, struct prompt *prompt)
+struct fetch_job target_grab(const struct target_options *o, const struct targets *targets,
+                             struct ssh_settings *ssh, struct prompt *prompt)
 {
-    return (struct fetch_grab){.targets = targets,
-                               .options.parallel = o->parallel ? o->parallel : FETCH_PARALLEL,
-                               .access = target_access(o, ssh, prompt)};
+    return (struct fetch_job){.targets = targets,
+                              .options.parallel = o->parallel ? o->parallel : FETCH_PARALLEL,
+                              .access = target_access(o, ssh, prompt)};
 }
 
-int target_begin(struct fetch_grab *grab, struct err *err)
+int target_begin(struct fetch_job *grab, struct err *err)
 {
     unsigned parallel = grab->options.parallel;
     size_t open_files = 0;

@@ -148,7 +148,7 @@ static int prepare_cancellation(int *ret_cancel_fd, struct err *err)
     return 0;
 }
 
-static int run_program(void *ctx, const struct symbolize_call *call, struct buf *ret, struct err *err)
+static int run_program(void *ctx, const struct symbolize_query *call, struct buf *ret, struct err *err)
 {
     return programs_run(&((struct loading *)ctx)->programs, call, ret, err);
 }

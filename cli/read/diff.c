@@ -47,7 +47,7 @@ static bool has_one_host(const struct input_entries *all)
 
 /* The profiles of a bundle by host, service and kind. The key of a local file, which has no service, also has
  * the file's path. */
-struct counterparts {
+struct profile_index {
     bool hosts_may_differ; /* keys have no host, because each of the two bundles has only one */
     struct strlist keys;
     struct name_map by_key; /* maps each key to its first struct input_entry */
@@ -62,7 +62,7 @@ static void add_text(struct buf *key, const char *text)
 }
 
 /* Writes the key of an entry. `by_file`: the key includes the file's name. */
-static int make_key(const struct counterparts *c, const struct input_entry *e, bool by_file, struct buf *ret,
+static int make_key(const struct profile_index *c, const struct input_entry *e, bool by_file, struct buf *ret,
                     struct err *err)
 {
     buf_clear(ret);
@@ -75,7 +75,7 @@ static int make_key(const struct counterparts *c, const struct input_entry *e, b
     return buf_check(ret, e->member, err);
 }
 
-static int add_counterpart(struct counterparts *c, const struct input_entry *e, struct buf *key,
+static int add_counterpart(struct profile_index *c, const struct input_entry *e, struct buf *key,
                            struct err *err)
 {
     for (int by_file = 0; by_file < 2; by_file++) {
@@ -91,7 +91,7 @@ static int add_counterpart(struct counterparts *c, const struct input_entry *e, 
 }
 
 /* Adds the profiles of a bundle. The caller releases *c, also after a failure. */
-static int add_counterparts(const struct input_entries *entries, struct counterparts *c, struct err *err)
+static int add_counterparts(const struct input_entries *entries, struct profile_index *c, struct err *err)
 {
     struct buf key = BUF_INIT(BUNDLE_MAX_MANIFEST);
     int rc = 0;
@@ -102,7 +102,7 @@ static int add_counterparts(const struct input_entries *entries, struct counterp
     return rc;
 }
 
-static void release_counterparts(struct counterparts *c)
+static void release_counterparts(struct profile_index *c)
 {
     name_map_release(&c->by_key);
     strlist_release(&c->keys);
@@ -110,7 +110,7 @@ static void release_counterparts(struct counterparts *c)
 
 /* Finds the profile of the same service and kind, preferably one whose file has the same name. *ret: NULL if
  * there is none. */
-static int find_counterpart(const struct counterparts *c, const struct input_entry *e,
+static int find_counterpart(const struct profile_index *c, const struct input_entry *e,
                             const struct input_entry **ret, struct err *err)
 {
     struct buf key = BUF_INIT(BUNDLE_MAX_MANIFEST);
@@ -170,8 +170,8 @@ static void release_pairs(struct pairs *pairs)
 static int pair_entries(const struct diff_job *job, const struct input_entries lists[2], bool *is_paired,
                         struct pairs *ret, struct err *err)
 {
-    struct counterparts counterparts = {.hosts_may_differ =
-                                            has_one_host(&lists[0]) && has_one_host(&lists[1])};
+    struct profile_index counterparts = {.hosts_may_differ =
+                                             has_one_host(&lists[0]) && has_one_host(&lists[1])};
     int rc = add_counterparts(&lists[0], &counterparts, err);
     for (size_t i = 0; rc == 0 && i < lists[1].n; i++) {
         const struct input_entry *new = &lists[1].items[i], *old = NULL;
@@ -262,8 +262,9 @@ static int compare_bundles(struct diff_job *job, struct input_keys *keys, struct
         rc = compare_pairs(job, &pairs, keys, err);
     if (rc < 0 && err->kind == ERR_LIMIT && pairs.names.n > 2)
         err_hint(err,
-                 "a real bundle of this size needs less memory and time; `profgrab diff %s %s` compares one "
-                 "profile only",
+                 "a bundle that profgrab has made needs less memory and time: this one may be damaged; "
+                 "`profgrab diff %s %s` "
+                 "compares one profile only",
                  pairs.names.items[0], pairs.names.items[1]);
     release_pairs(&pairs);
     return rc;
@@ -293,8 +294,8 @@ static int find_matching_member(const char *bundle, const char *other, struct in
     int rc = input_list_entries(bundle, keys, &entries, err);
     if (rc == 0)
         rc = input_list_entries(other_bundle, keys, &other_entries, err);
-    struct counterparts counterparts = {.hosts_may_differ =
-                                            has_one_host(&entries) && has_one_host(&other_entries)};
+    struct profile_index counterparts = {.hosts_may_differ =
+                                             has_one_host(&entries) && has_one_host(&other_entries)};
     const struct input_entry *e = rc == 0 ? find_entry(&other_entries, member) : NULL;
     if (e)
         rc = add_counterparts(&entries, &counterparts, err);
@@ -309,8 +310,8 @@ static int find_matching_member(const char *bundle, const char *other, struct in
     return rc;
 }
 
-/* Fails if the word names no file, and cannot be a URL because it has no colon. Otherwise pprof would list
- * the profiles of the other bundle before it reports the missing file. */
+/* Fails if the word names no file, and cannot be a URL because it has no colon. Called before the profiles of
+ * the other bundle are listed, so that the user gets the error first. */
 static int check_exists(const char *word, struct err *err)
 {
     if (input_exists(word) || strchr(word, ':'))
@@ -328,7 +329,8 @@ static int compare_with_member(struct diff_job *job, bool old_is_bundle, struct 
         return -1;
     int rc = find_matching_member(bundle, other, keys, &found, err);
     if (found) {
-        pprof_print("%s: %s is compared", bundle, found + strlen(bundle) + 1);
+        pprof_print("%s: comparing with %s, its profile of the same service and kind", bundle,
+                    found + strlen(bundle) + 1);
         *bundle_word = found;
     }
     if (rc == 0)

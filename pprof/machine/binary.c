@@ -105,11 +105,11 @@ bool binary_file_address(struct binary *b, uint64_t address, uint64_t *ret)
 
 /* ---- programs ------------------------------------------------------------------------------------------ */
 
-int binaries_run(const struct binaries *all, const struct symbolize_call *call, struct buf *ret,
+int binaries_run(const struct binaries *all, const struct symbolize_query *query, struct buf *ret,
                  struct err *err)
 {
     const struct report_machine *machine = all->report->callbacks->machine;
-    return machine->run(machine->ctx, call, ret, err);
+    return machine->run(machine->ctx, query, ret, err);
 }
 
 bool machine_must_stop(const struct err *err)
@@ -129,12 +129,12 @@ int binary_disassemble(const struct binary *b, uint64_t start, uint64_t stop, st
                        struct err *err)
 {
     struct disassembly d = {.text = BUF_INIT(MACHINE_OUTPUT_MAX)};
-    const struct symbolize_call call = {.program = SYMBOLIZE_OBJDUMP,
-                                        .file = b->path,
-                                        .start = start,
-                                        .stop = stop,
-                                        .intel_syntax = b->all->report->settings->intel_syntax};
-    int rc = binaries_run(b->all, &call, &d.text, err);
+    const struct symbolize_query query = {.program = SYMBOLIZE_OBJDUMP,
+                                          .file = b->path,
+                                          .start = start,
+                                          .stop = stop,
+                                          .intel_syntax = b->all->report->settings->intel_syntax};
+    int rc = binaries_run(b->all, &query, &d.text, err);
     if (rc < 0 && err->kind == ERR_NOT_FOUND)
         err_set(err, ERR_NOT_FOUND, "cannot disasm: no objdump tool available");
     if (rc == 0)
@@ -161,11 +161,11 @@ void call_stacks_release(struct call_stacks *s)
 static int ask_nm(struct binary *b, struct err *err)
 {
     struct err why = ERR_INIT;
-    const struct symbolize_call call = {.program = SYMBOLIZE_NM, .file = b->path};
+    const struct symbolize_query query = {.program = SYMBOLIZE_NM, .file = b->path};
     if (b->asked_nm)
         return 0;
     b->asked_nm = true;
-    if (binaries_run(b->all, &call, &b->nm_text, &why) == 0)
+    if (binaries_run(b->all, &query, &b->nm_text, &why) == 0)
         return nm_read((struct str){buf_str(&b->nm_text), b->nm_text.len}, 0, &b->nm, err);
     buf_clear(&b->nm_text);
     if (!machine_must_stop(&why))
@@ -247,9 +247,9 @@ static int ask_addr2line(const struct binary *b, const uint64_t *addresses, size
         buf_addf(&input, "0x%" PRIx64 "\n", addresses[i]);
     int rc = buf_check(&input, "the list of addresses", err);
     const struct report_machine *machine = b->all->report->callbacks->machine;
-    struct symbolize_call call = {.file = b->path, .input = {buf_str(&input), input.len}};
-    if (rc == 0 && symbolize_ask_calls(machine->run, machine->ctx, &call, &s->text, &why) == 0) {
-        s->by_llvm = call.program == SYMBOLIZE_LLVM;
+    struct symbolize_query query = {.file = b->path, .input = {buf_str(&input), input.len}};
+    if (rc == 0 && symbolize_ask_frames(machine->run, machine->ctx, &query, &s->text, &why) == 0) {
+        s->by_llvm = query.program == SYMBOLIZE_LLVM;
         rc = read_stacks(b, addresses, n, s, err);
     } else if (rc == 0 && machine_must_stop(&why)) {
         *err = why;

@@ -46,7 +46,7 @@ int binary_open(struct binaries *all, uint32_t mapping, struct binary **ret, str
 bool binary_file_address(struct binary *b, uint64_t address, uint64_t *ret);
 
 /* Runs a program. */
-int binaries_run(const struct binaries *all, const struct symbolize_call *call, struct buf *ret,
+int binaries_run(const struct binaries *all, const struct symbolize_query *query, struct buf *ret,
                  struct err *err);
 /* Returns whether a program's error must end the report: the user cancelled, or memory is exhausted. */
 bool machine_must_stop(const struct err *err);

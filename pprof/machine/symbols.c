@@ -76,7 +76,7 @@ static struct str next_line(struct str *rest)
 static int demangle(const struct table *t, enum symbolize_program program, struct str names, struct buf *ret)
 {
     struct err why = ERR_INIT;
-    if (binaries_run(t->binary->all, &(struct symbolize_call){.program = program, .input = names}, ret,
+    if (binaries_run(t->binary->all, &(struct symbolize_query){.program = program, .input = names}, ret,
                      &why) == 0)
         return 0;
     buf_clear(ret);
@@ -182,7 +182,7 @@ int symbols_find(struct binary *b, uint64_t address, struct symbols *to, struct 
                       .text = BUF_INIT(MACHINE_OUTPUT_MAX),
                       .full = BUF_INIT(MACHINE_OUTPUT_MAX),
                       .brief = BUF_INIT(MACHINE_OUTPUT_MAX)};
-    const struct symbolize_call call = {.program = SYMBOLIZE_NM_ALL, .file = b->path};
+    const struct symbolize_query call = {.program = SYMBOLIZE_NM_ALL, .file = b->path};
     int rc = binaries_run(b->all, &call, &t.text, err);
     if (rc < 0 && !machine_must_stop(err)) {
         report_message(t.report, "%s", err->msg);

@@ -109,10 +109,10 @@ static int write_names(const struct namer *n, struct buf *to)
 static int run_cxxfilt(const struct namer *n, const struct buf *names, struct buf *answer)
 {
     struct err why = ERR_INIT;
-    const struct symbolize_call call = {
+    const struct symbolize_query query = {
         .program = n->mode->demangle == DEMANGLE_FULL ? SYMBOLIZE_CXXFILT : SYMBOLIZE_CXXFILT_NO_PARAMETERS,
         .input = {names->data, names->len}};
-    if (names->len == 0 || n->tools->run(n->tools->ctx, &call, answer, &why) == 0)
+    if (names->len == 0 || n->tools->run(n->tools->ctx, &query, answer, &why) == 0)
         return 0;
     if (why.kind == ERR_CANCELLED || answer->out_of_memory) {
         *n->err = why;

@@ -190,10 +190,10 @@ struct command_line {
     const char *argv[11];
 };
 
-static void make_command(const struct symbolize_call *call, const char *path, const char *operand,
+static void make_command(const struct symbolize_query *query, const char *path, const char *operand,
                          struct command_line *ret)
 {
-    const char *const syntax = call->intel_syntax ? "-M" : operand;
+    const char *const syntax = query->intel_syntax ? "-M" : operand;
     const char *const commands[][sizeof ret->argv / sizeof *ret->argv] = {
         [SYMBOLIZE_ADDR2LINE] = {path, "-aif", "-e", operand},
         [SYMBOLIZE_NM] = {path, "--numeric-sort", "--print-size", "--format=posix", operand},
@@ -201,12 +201,12 @@ static void make_command(const struct symbolize_call *call, const char *path, co
         [SYMBOLIZE_CXXFILT_NO_PARAMETERS] = {path, "-p"},
         [SYMBOLIZE_NM_ALL] = {path, "-n", operand},
         [SYMBOLIZE_OBJDUMP] = {path, "--disassemble", "--demangle", "--no-show-raw-insn", "--line-numbers",
-                               ret->start, ret->stop, syntax, call->intel_syntax ? "intel" : NULL, operand},
+                               ret->start, ret->stop, syntax, query->intel_syntax ? "intel" : NULL, operand},
         [SYMBOLIZE_LLVM] = {path, "--output-style=GNU", "--print-address", "--inlining",
                             "--functions=linkage", "-demangle=false", "-e", operand}};
-    snprintf(ret->start, sizeof ret->start, "--start-address=0x%" PRIx64, call->start);
-    snprintf(ret->stop, sizeof ret->stop, "--stop-address=0x%" PRIx64, call->stop);
-    memcpy(ret->argv, commands[call->program], sizeof ret->argv);
+    snprintf(ret->start, sizeof ret->start, "--start-address=0x%" PRIx64, query->start);
+    snprintf(ret->stop, sizeof ret->stop, "--stop-address=0x%" PRIx64, query->stop);
+    memcpy(ret->argv, commands[query->program], sizeof ret->argv);
 }
 
 /* Writes upstream's message of a failed command. */
@@ -221,11 +221,11 @@ static int set_exit_error(const char *const *argv, int code, struct err *err)
 }
 
 /* Gives *ret the output. A failed nm has none; a failed objdump or llvm-symbolizer is an error. */
-static int take_output(const struct symbolize_call *call, const char *const *argv, struct proc_result *result,
-                       struct buf *ret, struct err *err)
+static int take_output(const struct symbolize_query *query, const char *const *argv,
+                       struct proc_result *result, struct buf *ret, struct err *err)
 {
-    bool is_nm = call->program == SYMBOLIZE_NM || call->program == SYMBOLIZE_NM_ALL;
-    bool must_succeed = call->program == SYMBOLIZE_OBJDUMP || call->program == SYMBOLIZE_LLVM;
+    bool is_nm = query->program == SYMBOLIZE_NM || query->program == SYMBOLIZE_NM_ALL;
+    bool must_succeed = query->program == SYMBOLIZE_OBJDUMP || query->program == SYMBOLIZE_LLVM;
     if (result->exit_code != 0 && must_succeed)
         return set_exit_error(argv, result->exit_code, err);
     if (result->exit_code != 0 && is_nm)
@@ -236,22 +236,22 @@ static int take_output(const struct symbolize_call *call, const char *const *arg
     return 0;
 }
 
-int programs_run(void *ctx, const struct symbolize_call *call, struct buf *ret, struct err *err)
+int programs_run(void *ctx, const struct symbolize_query *query, struct buf *ret, struct err *err)
 {
     struct programs *p = ctx;
     struct proc_result result = {.exit_code = -1};
-    char *path = find_program(p, call->program), *operand = path_operand(call->file);
+    char *path = find_program(p, query->program), *operand = path_operand(query->file);
     struct command_line line;
     int rc = -1;
-    make_command(call, path, operand, &line);
+    make_command(query, path, operand, &line);
     if (!path)
-        err_set(err, ERR_NOT_FOUND, "%s is not installed", program_names[call->program]);
-    else if (call->file && !operand)
+        err_set(err, ERR_NOT_FOUND, "%s is not installed", program_names[query->program]);
+    else if (query->file && !operand)
         err_nomem(err);
     else if (p->begin(&p->cancel_fd, err) == 0)
-        rc = run_limited(p, &(struct command){line.argv, operand, call->input, ret->max}, &result, err);
+        rc = run_limited(p, &(struct command){line.argv, operand, query->input, ret->max}, &result, err);
     if (rc == 0) {
-        rc = take_output(call, line.argv, &result, ret, err);
+        rc = take_output(query, line.argv, &result, ret, err);
         proc_result_release(&result);
     }
     free(path);

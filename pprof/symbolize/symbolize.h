@@ -22,7 +22,7 @@ enum symbolize_program {
 };
 
 /* A program to run. */
-struct symbolize_call {
+struct symbolize_query {
     enum symbolize_program program;
     const char *file; /* its operand; NULL: none */
     struct str input;
@@ -36,7 +36,8 @@ struct symbolize_call {
  * and c++filt; a failed nm gives no output, and a failed objdump or llvm-symbolizer is ERR_FAILED.
  * ERR_NOT_FOUND: the program is missing. ERR_CANCELLED: the user cancelled. Other errors: no usable output.
  */
-typedef int symbolize_run_fn(void *ctx, const struct symbolize_call *call, struct buf *ret, struct err *err);
+typedef int symbolize_run_fn(void *ctx, const struct symbolize_query *query, struct buf *ret,
+                             struct err *err);
 /* Asks the server that sent a profile for names. `url` is the profile's URL, `addresses` is `0x…+0x…`. */
 typedef int symbolize_post_fn(void *ctx, const char *url, struct str addresses, struct buf *ret,
                               struct err *err);
@@ -101,7 +102,7 @@ struct programs {
 
 /* Runs a program; a symbolize_run_fn. ctx is a struct programs. No program asks a debuginfod server: the
  * request would tell the server which binaries the user has. */
-int programs_run(void *ctx, const struct symbolize_call *call, struct buf *ret, struct err *err);
+int programs_run(void *ctx, const struct symbolize_query *query, struct buf *ret, struct err *err);
 
 /* Lets the programs that a confined child starts on the binaries of the profile have more memory and time
  * than the child itself. */

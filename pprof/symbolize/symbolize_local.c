@@ -303,13 +303,13 @@ static void report_failure(const struct lookup *l, const struct profile_mapping 
     symbolize_say(l->tools, "Local symbolization failed for %s: %s", binary_name(l->profile, m, name), why);
 }
 
-/* Runs a program; for SYMBOLIZE_ADDR2LINE, as symbolize_ask_calls does. Fails only if the user cancelled or
+/* Runs a program; for SYMBOLIZE_ADDR2LINE, as symbolize_ask_frames does. Fails only if the user cancelled or
  * memory is exhausted. After any other failure, returns 0 without output, and with the reason in *ret_why. */
-static int run_program(struct lookup *l, struct symbolize_call *call, struct buf *ret, struct err *ret_why)
+static int run_program(struct lookup *l, struct symbolize_query *query, struct buf *ret, struct err *ret_why)
 {
     const struct symbolize_tools *t = l->tools;
-    if ((call->program == SYMBOLIZE_ADDR2LINE ? symbolize_ask_calls(t->run, t->ctx, call, ret, ret_why)
-                                              : t->run(t->ctx, call, ret, ret_why)) == 0)
+    if ((query->program == SYMBOLIZE_ADDR2LINE ? symbolize_ask_frames(t->run, t->ctx, query, ret, ret_why)
+                                               : t->run(t->ctx, query, ret, ret_why)) == 0)
         return 0;
     if (ret_why->kind == ERR_CANCELLED || ret->out_of_memory) {
         *l->err = *ret_why;
@@ -340,13 +340,13 @@ static int ask_addr2line(struct lookup *l, const struct binary *b, const struct 
     struct buf input = BUF_INIT(OUTPUT_MAX), places = BUF_INIT(OUTPUT_MAX);
     int rc = write_addresses(l, b->mapping, b->base, &input);
     ret_why->kind = ERR_NONE;
-    struct symbolize_call call = {
+    struct symbolize_query query = {
         .program = SYMBOLIZE_ADDR2LINE, .file = b->path, .input = {buf_str(&input), input.len}};
     if (rc == 0)
-        rc = run_program(l, &call, &places, ret_why);
+        rc = run_program(l, &query, &places, ret_why);
     if (rc == 0)
         rc = set_places(l, b->mapping, b->base, (struct str){buf_str(&places), places.len},
-                        call.program == SYMBOLIZE_LLVM ? NULL : nm);
+                        query.program == SYMBOLIZE_LLVM ? NULL : nm);
     buf_release(&input);
     buf_release(&places);
     return rc;
@@ -358,8 +358,8 @@ static int name_locations(struct lookup *l, const struct binary *b)
     struct buf symbols = BUF_INIT(OUTPUT_MAX);
     struct nm nm = {0};
     struct err nm_why = ERR_INIT, places_why = {.kind = ERR_NOT_FOUND};
-    int rc =
-        run_program(l, &(struct symbolize_call){.program = SYMBOLIZE_NM, .file = b->path}, &symbols, &nm_why);
+    int rc = run_program(l, &(struct symbolize_query){.program = SYMBOLIZE_NM, .file = b->path}, &symbols,
+                         &nm_why);
     if (rc == 0)
         rc = nm_read((struct str){buf_str(&symbols), symbols.len}, b->base, &nm, l->err);
     if (rc == 0 && !l->mode->fast)

@@ -49,18 +49,18 @@ void mapped_locations_release(struct mapped_locations *m)
     *m = (struct mapped_locations){0};
 }
 
-int symbolize_ask_calls(symbolize_run_fn *run, void *ctx, struct symbolize_call *call, struct buf *ret,
-                        struct err *err)
+int symbolize_ask_frames(symbolize_run_fn *run, void *ctx, struct symbolize_query *query, struct buf *ret,
+                         struct err *err)
 {
     struct err why = ERR_INIT;
-    call->program = SYMBOLIZE_LLVM;
-    if (run(ctx, call, ret, &why) == 0)
+    query->program = SYMBOLIZE_LLVM;
+    if (run(ctx, query, ret, &why) == 0)
         return 0;
     if (why.kind == ERR_CANCELLED || why.out_of_memory || ret->out_of_memory) {
         *err = why;
         return -1;
     }
     buf_clear(ret);
-    call->program = SYMBOLIZE_ADDR2LINE;
-    return run(ctx, call, ret, err);
+    query->program = SYMBOLIZE_ADDR2LINE;
+    return run(ctx, query, ret, err);
 }

@@ -49,17 +49,17 @@ int symbolize_demangle(struct profile *p, const struct symbolize_mode *mode,
                        const struct symbolize_tools *tools, struct err *err);
 
 /*
- * Asks for the calls at addresses. call->program becomes the program that answered: llvm-symbolizer, or
- * addr2line if that is missing or fails. google/pprof prefers llvm-symbolizer too. It reads debug information
- * that addr2line of binutils 2.40 does not, such as the DWARF 5 of Go 1.25, and its names need no correction
- * by nm. Returns the same as `run`.
+ * Asks for the frames at addresses: the function and, if calls were inlined, their callers. query->program
+ * becomes the program that answered: llvm-symbolizer, or addr2line if that is missing or fails. google/pprof
+ * prefers llvm-symbolizer too. It reads debug information that addr2line of binutils 2.40 does not, such as
+ * the DWARF 5 of Go 1.25, and its names need no correction by nm. Returns the same as `run`.
  */
-int symbolize_ask_calls(symbolize_run_fn *run, void *ctx, struct symbolize_call *call, struct buf *ret,
-                        struct err *err);
+int symbolize_ask_frames(symbolize_run_fn *run, void *ctx, struct symbolize_query *query, struct buf *ret,
+                         struct err *err);
 
 /* ---- output of programs and servers -------------------------------------------------------------------- */
 
-/* One call at an address. The innermost is the first. */
+/* One frame at an address. The innermost is the first. */
 struct frame {
     struct str function, file; /* point into the output; empty: unknown */
     int64_t line;
@@ -70,7 +70,7 @@ struct frames {
 };
 
 /*
- * Reads the next address from the output of `addr2line -aif`, and the calls at that address. *rest is the
+ * Reads the next address from the output of `addr2line -aif`, and the frames at that address. *rest is the
  * remaining output. Returns 1; 0 at the end or for invalid output; -1 if memory is exhausted.
  */
 int addr2line_next(struct str *rest, uint64_t *ret_address, struct frames *ret, struct err *err);
@@ -103,8 +103,8 @@ int symbolz_next(struct str *rest, struct symbolz *ret, struct err *err);
 
 /* Returns whether c++filt should demangle the name. *ret is the part to pass (macOS adds a `_` in front). */
 bool demangle_find_mangled(struct str name, struct str *ret);
-/* Appends `text`, which c++filt wrote for the mangled name, to the buffer in upstream's form. The text must
- * come from c++filt for DEMANGLE_FULL, and from c++filt -p otherwise. */
+/* Appends `text`, which c++filt wrote for the mangled name, to the buffer in the form of google/pprof. The
+ * text must come from c++filt for DEMANGLE_FULL, and from c++filt -p otherwise. */
 void demangle_shorten(struct str mangled, struct str text, enum demangle mode, struct buf *to);
 
 /* ---- binaries ------------------------------------------------------------------------------------------ */

@@ -486,7 +486,7 @@ static void prune_profile(const char *p, size_t n)
 }
 
 /* Reports with machine code find no program. */
-static int run_nothing(void *ctx, const struct symbolize_call *call, struct buf *ret, struct err *err)
+static int run_nothing(void *ctx, const struct symbolize_query *call, struct buf *ret, struct err *err)
 {
     (void)ctx;
     (void)call;
@@ -615,7 +615,7 @@ static int name_addresses(void *ctx, const char *source, struct str addresses, s
 }
 
 /* Answers each line with a name that has template arguments. */
-static int name_lines(void *ctx, const struct symbolize_call *call, struct buf *ret, struct err *err)
+static int name_lines(void *ctx, const struct symbolize_query *call, struct buf *ret, struct err *err)
 {
     (void)ctx;
     for (size_t i = 0; i < call->input.n; i++)

@@ -225,7 +225,7 @@ print("-----END OPENSSH PRIVATE KEY-----")
 PY
     chmod 600 sk
     cat sk.pub >>"$RIG_DIR/sshd/authorized_keys"
-    row refused 'a security key without its token' sshd "IdentityFile $PWD/sk"
+    row refused 'a security key that is not plugged in' sshd "IdentityFile $PWD/sk"
     row refused 'a security key, with --via libssh2' sshd "IdentityFile $PWD/sk" -- --via libssh2
     smart_card
     cat card.pub >>"$RIG_DIR/sshd/authorized_keys"

@@ -218,7 +218,7 @@ repack() {
     run_profgrab bundle create -o long.tar.gz d
     assert_status 1
     assert_stderr_has "a path in the bundle would have more than 799 bytes: d/$part/"
-    assert_stderr_has 'hint: name the directory that contains it, or leave it out'
+    assert_stderr_has 'hint: give its directory as the argument: the path in the bundle then begins there; or leave it out'
     [[ ! -e long.tar.gz ]]
     run_profgrab bundle create -o long.tar.gz "$dir"
     assert_status 0

@@ -264,11 +264,11 @@ warning: the added profiles are of different programs, one of them prometheus-no
 @test "diff of a bundle and a member compares profiles of the same service and kind" {
     run_profgrab diff old.tar.gz new.tar.gz:file-03/caddy/heap.pb.gz
     assert_status 0
-    assert_equal "$stderr" 'old.tar.gz: file-03/caddy/heap.pb.gz is compared'
+    assert_equal "$stderr" 'old.tar.gz: comparing with file-03/caddy/heap.pb.gz, its profile of the same service and kind'
     assert_equal "$output" "$(profgrab diff old.tar.gz:file-03/caddy/heap.pb.gz new.tar.gz:file-03/caddy/heap.pb.gz)"
     run_profgrab diff new.tar.gz:file-03/caddy/heap.pb.gz old.tar.gz
     assert_status 0
-    assert_equal "$stderr" 'old.tar.gz: file-03/caddy/heap.pb.gz is compared'
+    assert_equal "$stderr" 'old.tar.gz: comparing with file-03/caddy/heap.pb.gz, its profile of the same service and kind'
     tar -xzOf new.tar.gz new/file-03/caddy/heap.pb.gz >heap.pb.gz
     run_profgrab diff old.tar.gz heap.pb.gz
     assert_status 2

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# report.html in bundles, made again by report, and made of single files by view; omitted items; forbidden content.
+# report.html: in a bundle, made again by `report`, and of single files by `view`. Items that it omits. Content that it must not have.
 
 load helper
 
@@ -192,7 +192,7 @@ PY
     run_profgrab bundle verify b-handoff.tar.gz
     assert_status 0
     assert_stdout_has 'redacted   2 files'
-    # The page is drawn again, because the sizes of files differ and the hand-off is on it.
+    # The page is drawn again, because it has the sizes of the files and what the hand-off has redacted.
     tar xzOf b-handoff.tar.gz b/report.html >copy.html
     profgrab report -o - b-handoff.tar.gz | cmp - copy.html
     check_page copy.html 'original = b"".join(open("b/report.html", "rb")).decode()' \

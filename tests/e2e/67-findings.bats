@@ -7,49 +7,49 @@ load helper
 BUSY=(none collection allocation channels locks waking unbuffered buffered native regexp json)
 MIN_SAMPLES=100
 
-start_ailing() { # TROUBLE...
-    local trouble
-    for trouble; do
-        rm -f "$RIG_DIR/$trouble/log"
-        rig_spawn "$trouble" "$rig_root/build/fixture/ailing" "$trouble"
+start_ailing() { # PROGRAM...
+    local program
+    for program; do
+        rm -f "$RIG_DIR/$program/log"
+        rig_spawn "$program" "$rig_root/build/fixture/ailing" "$program"
     done
-    for trouble; do
-        rig_wait "$trouble" 20 grep -q '^listening ' "$RIG_DIR/$trouble/log"
+    for program; do
+        rig_wait "$program" 20 grep -q '^listening ' "$RIG_DIR/$program/log"
     done
 }
 
-ailing_port() { # TROUBLE
+ailing_port() { # PROGRAM
     sed -n 's/^listening .*://p' "$RIG_DIR/$1/log"
 }
 
 # Starts these programs, takes their CPU profiles and ends them. Runs two programs at a time, because each needs a core.
-fetch_profiles() { # SECONDS TROUBLE...
-    local seconds=$1 trouble fetching pair
+fetch_profiles() { # SECONDS PROGRAM...
+    local seconds=$1 program fetching pair
     shift
     while (($# > 0)); do
         pair=("${@:1:2}") fetching=()
         shift "${#pair[@]}"
         start_ailing "${pair[@]}"
-        for trouble in "${pair[@]}"; do
-            fetch_profile "$seconds" "$trouble" &
+        for program in "${pair[@]}"; do
+            fetch_profile "$seconds" "$program" &
             fetching+=($!)
         done
         wait "${fetching[@]}"
-        for trouble in "${pair[@]}"; do rig_end "$trouble"; done
+        for program in "${pair[@]}"; do rig_end "$program"; done
     done
 }
 
-fetch_profile() { # SECONDS TROUBLE
+fetch_profile() { # SECONDS PROGRAM
     curl -fsS -o "$RIG_DIR/$2.pb.gz" "http://127.0.0.1:$(ailing_port "$2")/debug/pprof/profile?seconds=$1"
 }
 
-samples() { # TROUBLE: prints the number of samples in its profile
+samples() { # PROGRAM: prints the number of samples in its profile
     "$PROFGRAB" pprof -raw -sample_index=samples "$RIG_DIR/$1.pb.gz" 2>/dev/null |
         awk '/^Samples:/ { on = 1; next } /^Locations/ { on = 0 } on && $1 ~ /^[0-9]+$/ { n += $1 } END { print n + 0 }'
 }
 
 setup_file() {
-    local trouble seconds taken few=("${BUSY[@]}")
+    local program seconds taken too_few_samples=("${BUSY[@]}")
     RIG_DIR=$(mktemp -d "${TMPDIR:-/tmp}/profgrab-rig.XXXXXX")
     export RIG_DIR
     mkdir "$RIG_DIR/pids"
@@ -57,11 +57,11 @@ setup_file() {
     fetch_profile 2 waiting
     # On a busy machine some profiles have too few samples: these are taken again, and longer.
     for seconds in 2 4 8 16 32; do
-        ((${#few[@]} > 0)) || break
-        fetch_profiles "$seconds" "${few[@]}"
-        taken=("${few[@]}") few=()
-        for trouble in "${taken[@]}"; do
-            (($(samples "$trouble") >= MIN_SAMPLES)) || few+=("$trouble")
+        ((${#too_few_samples[@]} > 0)) || break
+        fetch_profiles "$seconds" "${too_few_samples[@]}"
+        taken=("${too_few_samples[@]}") too_few_samples=()
+        for program in "${taken[@]}"; do
+            (($(samples "$program") >= MIN_SAMPLES)) || too_few_samples+=("$program")
         done
     done
 }
@@ -87,13 +87,13 @@ assert_rule() { # RULE FUNCTION
 }
 
 # Sets $output to the findings on the program's CPU profile. Only these rules, cpu-hot, cpu-spread and cpu-idle may report.
-assert_only() { # TROUBLE RULE...
-    local line trouble=$1
+assert_only() { # PROGRAM RULE...
+    local line program=$1
     shift
-    run_findings "cpu=$RIG_DIR/$trouble.pb.gz"
+    run_findings "cpu=$RIG_DIR/$program.pb.gz"
     for line in "${lines[@]}"; do
         [[ " $* cpu-hot cpu-spread cpu-idle " == *" ${line%% *} "* ]] || {
-            echo "$trouble: $line"
+            echo "$program: $line"
             return 1
         }
     done
@@ -128,7 +128,7 @@ assert_only() { # TROUBLE RULE...
     grep -q '^scheduler ' <<<"$output"
 }
 
-@test "writes without a buffer are found, and not the same number of system calls with one" {
+@test "many small writes are found, and a program that writes as often through a buffer has no finding" {
     assert_only unbuffered unbuffered
     assert_rule unbuffered main.writeBytes
     assert_only buffered
@@ -147,7 +147,7 @@ assert_only() { # TROUBLE RULE...
     assert_rule encoding main.encodeOften
 }
 
-@test "a waiting program is found: no CPU, held memory, goroutines, locks" {
+@test "a waiting program has findings on memory in use, goroutines and locks, and none on CPU" {
     local kind base
     base=http://127.0.0.1:$(ailing_port waiting)/debug/pprof
     for kind in heap mutex block; do
@@ -178,7 +178,7 @@ assert_only() { # TROUBLE RULE...
 }
 
 @test "a program without a problem has none of these findings" {
-    # A process of its own, with few goroutines and without a trouble.
+    # A process of its own, with few goroutines and without a fault.
     rig_spawn quiet "$rig_root/build/fixture/ailing" none
     rig_wait quiet 20 grep -q '^listening ' "$RIG_DIR/quiet/log"
     curl -fsS -o quiet.txt "http://127.0.0.1:$(ailing_port quiet)/debug/pprof/goroutine?debug=2"

@@ -1346,7 +1346,7 @@ static void reports_report_failed_allocations(void **state)
 
 /* ---- names of a profile ------------------------------------------------------------------------------ */
 
-static int answer_names(void *ctx, const struct symbolize_call *call, struct buf *ret, struct err *err)
+static int answer_names(void *ctx, const struct symbolize_query *call, struct buf *ret, struct err *err)
 {
     (void)ctx, (void)call;
     buf_adds(ret, "a::b<int>::c\n");

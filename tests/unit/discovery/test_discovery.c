@@ -90,7 +90,8 @@ static void targets_of_prometheus_are_read(void **state)
     assert_parsed(SOURCE_PROMETHEUS,
                   PROMETHEUS("{\"scrapePool\":\"p\",\"labels\":{},\"scrapeUrl\":\"http://h:1/\"}"),
                   "p h 1; ");
-    /* A key that contains a dot is not a path. An escaped key equals the same key without escapes. */
+    /* The key "labels.job" is not the key "job" in "labels". An escaped key equals the same key without
+     * escapes. */
     assert_parsed(
         SOURCE_PROMETHEUS,
         PROMETHEUS(
@@ -486,7 +487,7 @@ static void a_prometheus_configuration_is_read(void **state)
 }
 
 /* The limit on targets ends the reading, and the files that remain add no notes. */
-static void files_have_the_limits_of_one_source(void **state)
+static void all_files_of_a_source_have_one_limit_of_targets(void **state)
 {
     static const char head[] = "scrape_configs: [{job_name: a, file_sd_configs: [{files: [";
     struct buf groups = BUF_INIT(1 << 20), text = BUF_INIT(1 << 20);
@@ -688,33 +689,33 @@ static void assert_discovered(const char *entry, const char *groups, struct disc
     setup_free(setup);
 }
 
-#define ANY "  - http_sd: http://x.example/\n"
-#define OF_INVENTORY "file-04/gitaly localhost:9236 /p; "
+#define PLAIN_HTTP_SD "  - http_sd: http://x.example/\n"
+#define GITALY_OF_INVENTORY "file-04/gitaly localhost:9236 /p; "
 
 static void targets_are_matched_to_hosts_of_the_inventory_only(void **state)
 {
     (void)state;
     assert_discovered(
-        ANY,
+        PLAIN_HTTP_SD,
         "[{\"targets\":[\"FILE-03.example.:1\",\"[2001:db8::0:7]:2\",\"other:3\"],\"labels\":{\"job\":"
         "\"a/b c\"}}]",
         (struct discovered_counts){.n = 3, .with_host = 2, .unmatched = 1},
-        "file-03/a-b-c file-03.example:1 /debug/pprof; " OF_INVENTORY
+        "file-03/a-b-c file-03.example:1 /debug/pprof; " GITALY_OF_INVENTORY
         "six/a-b-c 2001:db8::7:2 /debug/pprof; ");
     /* Without a job, the service gets the source's name. Services of the inventory stay. */
     assert_discovered("  - { http_sd: 'http://x/', name: found }\n",
                       "[{\"targets\":[\"file-03.example:1\"]}]",
                       (struct discovered_counts){.n = 1, .with_host = 1},
-                      "file-03/found file-03.example:1 /debug/pprof; " OF_INVENTORY);
+                      "file-03/found file-03.example:1 /debug/pprof; " GITALY_OF_INVENTORY);
     assert_discovered("  - { http_sd: 'http://x/', service: gitaly }\n",
                       "[{\"targets\":[\"file-03.example:1\",\"10.0.0.4:2\"],\"labels\":{\"job\":\"j\"}}]",
                       (struct discovered_counts){.n = 2, .with_host = 2, .in_inventory = 1},
-                      "file-03/gitaly file-03.example:1 /p; " OF_INVENTORY);
+                      "file-03/gitaly file-03.example:1 /p; " GITALY_OF_INVENTORY);
     assert_discovered("  - { http_sd: 'http://x/', job: [b, c] }\n",
                       "[{\"targets\":[\"file-03.example:1\"],\"labels\":{\"job\":\"a\"}},"
                       "{\"targets\":[\"file-03.example:2\"],\"labels\":{\"job\":\"b\"}}]",
                       (struct discovered_counts){.n = 1, .with_host = 1},
-                      "file-03/b file-03.example:2 /debug/pprof; " OF_INVENTORY);
+                      "file-03/b file-03.example:2 /debug/pprof; " GITALY_OF_INVENTORY);
 }
 
 static void targets_match_hosts_by_an_expression(void **state)
@@ -725,12 +726,12 @@ static void targets_match_hosts_by_an_expression(void **state)
         "[{\"targets\":[\"file-03-stor.long.example:1\",\"file-99-stor:1\",\"10.0.0.4:5\"],\"labels\":{"
         "\"job\":\"a\"}}]",
         (struct discovered_counts){.n = 3, .with_host = 2, .unmatched = 1},
-        "file-03/a file-03-stor.long.example:1 /debug/pprof; " OF_INVENTORY
+        "file-03/a file-03-stor.long.example:1 /debug/pprof; " GITALY_OF_INVENTORY
         "file-04/a 10.0.0.4:5 /debug/pprof; ");
     assert_discovered("  - { http_sd: 'http://x/', match: 'six' }\n",
                       "[{\"targets\":[\"a.six.b:1\"],\"labels\":{\"job\":\"a\"}}]",
                       (struct discovered_counts){.n = 1, .with_host = 1},
-                      OF_INVENTORY "six/a a.six.b:1 /debug/pprof; ");
+                      GITALY_OF_INVENTORY "six/a a.six.b:1 /debug/pprof; ");
 }
 
 static void slow_matches_are_refused(void **state)
@@ -774,11 +775,11 @@ static void a_secret_is_sent_only_to_addresses_of_the_inventory(void **state)
         "[{\"targets\":[\"file-03.evil.example:1\",\"file-03.example:2\"],\"labels\":{\"job\":\"a\"}}]";
     assert_discovered("  - { http_sd: 'http://x/', service: secret, match: '^(file-[0-9]+)' }\n", groups,
                       (struct discovered_counts){.n = 2, .with_host = 2, .withheld = 1},
-                      "file-03/secret file-03.example:2 /debug/pprof; " OF_INVENTORY);
+                      "file-03/secret file-03.example:2 /debug/pprof; " GITALY_OF_INVENTORY);
     assert_discovered("  - { http_sd: 'http://x/', service: pinned, match: '^(file-[0-9]+)' }\n", groups,
                       (struct discovered_counts){.n = 2, .with_host = 2},
                       "file-03/pinned-1 localhost:1 /debug/pprof; file-03/pinned-2 localhost:2 "
-                      "/debug/pprof; " OF_INVENTORY);
+                      "/debug/pprof; " GITALY_OF_INVENTORY);
 }
 
 static void targets_on_loopback_belong_to_the_sources_host(void **state)
@@ -788,14 +789,14 @@ static void targets_on_loopback_belong_to_the_sources_host(void **state)
         "[{\"targets\":[\"127.0.0.1:6060\",\"[::1]:6061\",\"localhost:6062\"],\"labels\":{\"job\":\"a\"}}]";
     assert_discovered("  - { http_sd: 'http://x/', host: six }\n", groups,
                       (struct discovered_counts){.n = 3, .with_host = 3},
-                      OF_INVENTORY
+                      GITALY_OF_INVENTORY
                       "six/a-6060 127.0.0.1:6060 /debug/pprof; six/a-6061 ::1:6061 /debug/pprof; "
                       "six/a-6062 localhost:6062 /debug/pprof; ");
-    assert_discovered(ANY,
+    assert_discovered(PLAIN_HTTP_SD,
                       "[{\"targets\":[\"127.0.0.1:1\",\"file-03.example:2\"],\"labels\":{\"job\":\"a\"}}]",
                       (struct discovered_counts){.n = 2, .with_host = 1, .loopback = 1},
-                      "file-03/a file-03.example:2 /debug/pprof; " OF_INVENTORY);
-    struct setup *setup = make_setup(ANY);
+                      "file-03/a file-03.example:2 /debug/pprof; " GITALY_OF_INVENTORY);
+    struct setup *setup = make_setup(PLAIN_HTTP_SD);
     struct discovered_counts d = {0};
     struct err err = ERR_INIT;
     assert_refused(discover_groups(setup, 0, groups, &d, &err), &err, ERR_USAGE,
@@ -814,17 +815,18 @@ static void several_ports_of_one_job_have_names_with_ports(void **state)
         "\"job\":\"a\"}}]",
         "[{\"targets\":[\"file-03.example:10\",\"file-03.example:9\"],\"labels\":{\"job\":\"a\"}}]"};
     for (int i = 0; i < 2; i++)
-        assert_discovered(ANY, orders[i], (struct discovered_counts){.n = i ? 2 : 3, .with_host = i ? 2 : 3},
+        assert_discovered(PLAIN_HTTP_SD, orders[i],
+                          (struct discovered_counts){.n = i ? 2 : 3, .with_host = i ? 2 : 3},
                           "file-03/a-9 file-03.example:9 /debug/pprof; file-03/a-10 file-03.example:10 "
-                          "/debug/pprof; " OF_INVENTORY);
+                          "/debug/pprof; " GITALY_OF_INVENTORY);
     /* The name of a job equals a generated name of another job. */
     assert_discovered(
-        ANY,
+        PLAIN_HTTP_SD,
         "[{\"targets\":[\"file-03.example:9\",\"file-03.example:10\"],\"labels\":{\"job\":\"a\"}},"
         "{\"targets\":[\"file-03.example:99\"],\"labels\":{\"job\":\"a-9\"}}]",
         (struct discovered_counts){.n = 3, .with_host = 3},
         "file-03/a-9 file-03.example:9 /debug/pprof; file-03/a-10 file-03.example:10 "
-        "/debug/pprof; file-03/a-9-99 file-03.example:99 /debug/pprof; " OF_INVENTORY);
+        "/debug/pprof; file-03/a-9-99 file-03.example:99 /debug/pprof; " GITALY_OF_INVENTORY);
 }
 
 /* `services` NULL: all. `expected` has `host/service:port ` of each selected target, then `error | hint`. */
@@ -854,7 +856,7 @@ static void assert_selected(struct setup *setup, const char *hosts, const char *
 static void discovered_services_are_selected_by_name(void **state)
 {
     (void)state;
-    struct setup *setup = make_setup("  - { http_sd: 'http://x/', service: gitaly }\n" ANY);
+    struct setup *setup = make_setup("  - { http_sd: 'http://x/', service: gitaly }\n" PLAIN_HTTP_SD);
     struct discovered_counts d = {0};
     struct err err = ERR_INIT;
     assert_ok(
@@ -893,10 +895,10 @@ static void discovered_services_are_selected_by_name(void **state)
 
 /* Services of a job with several ports are named JOB-PORT. If such a name is also the name of a job, the
  * service of that job gets its port too. */
-static void names_that_look_like_a_numbered_name_get_ports_too(void **state)
+static void a_job_named_like_a_service_of_another_job_gets_its_port_too(void **state)
 {
     (void)state;
-    struct setup *setup = make_setup("  - { http_sd: 'http://x/' }\n" ANY);
+    struct setup *setup = make_setup("  - { http_sd: 'http://x/' }\n" PLAIN_HTTP_SD);
     struct discovered_counts d = {0};
     struct err err = ERR_INIT;
     assert_ok(
@@ -1067,7 +1069,7 @@ static void a_cached_answer_is_used_only_if_private_and_intact(void **state)
 {
     char *cache = file_join(*state, "cache");
     setenv("XDG_CACHE_HOME", cache, 1);
-    struct inventory *inv = inventory_of(ANY),
+    struct inventory *inv = inventory_of(PLAIN_HTTP_SD),
                      *other = inventory_of("  - { http_sd: 'http://x.example/', auth: { "
                                            "bearer_env: T } }\n");
     const struct source *s = first_source(inv);
@@ -1121,7 +1123,7 @@ static void a_cached_answer_belongs_to_one_tls_server(void **state)
     enum { N = sizeof servers / sizeof *servers };
     char *cache = file_join(*state, "cache");
     setenv("XDG_CACHE_HOME", cache, 1);
-    struct inventory *inv = inventory_of(ANY);
+    struct inventory *inv = inventory_of(PLAIN_HTTP_SD);
     struct source s = *first_source(inv);
     struct service endpoint = *s.endpoint;
     struct err err = ERR_INIT;
@@ -1165,7 +1167,7 @@ static void a_cached_answer_belongs_to_one_connection(void **state)
     static char name[] = "name", address[] = "10.0.0.5", other[] = "10.0.0.6";
     char *cache = file_join(*state, "cache");
     setenv("XDG_CACHE_HOME", cache, 1);
-    struct inventory *inv = inventory_of(ANY);
+    struct inventory *inv = inventory_of(PLAIN_HTTP_SD);
     struct source s = *first_source(inv);
     struct err err = ERR_INIT;
     /* The first N indexes are settings of the inventory, the others settings of the command line. The indexes
@@ -1213,7 +1215,7 @@ int main(void)
         cmocka_unit_test(a_parca_configuration_is_read),
         cmocka_unit_test(paths_of_a_parca_configuration_are_read),
         SCRATCH(a_prometheus_configuration_is_read),
-        SCRATCH(files_have_the_limits_of_one_source),
+        SCRATCH(all_files_of_a_source_have_one_limit_of_targets),
         SCRATCH(only_the_last_component_of_a_file_is_a_pattern),
         SCRATCH(a_directory_with_glob_characters_is_no_pattern),
         cmocka_unit_test(invalid_configurations_are_refused),
@@ -1224,7 +1226,7 @@ int main(void)
         cmocka_unit_test(targets_on_loopback_belong_to_the_sources_host),
         cmocka_unit_test(several_ports_of_one_job_have_names_with_ports),
         cmocka_unit_test(discovered_services_are_selected_by_name),
-        cmocka_unit_test(names_that_look_like_a_numbered_name_get_ports_too),
+        cmocka_unit_test(a_job_named_like_a_service_of_another_job_gets_its_port_too),
         cmocka_unit_test(invalid_discovery_entries_are_refused),
         cmocka_unit_test(each_source_is_used_once_and_has_a_name),
         SCRATCH(a_cached_answer_is_used_only_if_private_and_intact),

@@ -87,9 +87,9 @@ static void run_minimal(const struct fetch_observer *observer)
     struct service service = {.name = service_name, .host = address, .port = server.port, .path = path};
     struct target items[] = {{.host = &host, .service = &service}};
     struct targets targets = {.items = items, .n = 1};
-    struct fetch_grab grab = {.targets = &targets,
-                              .access = {.timeout_ms = FETCH_TIMEOUT_MS, .cancel_fd = -1},
-                              .observer = observer};
+    struct fetch_job grab = {.targets = &targets,
+                             .access = {.timeout_ms = FETCH_TIMEOUT_MS, .cancel_fd = -1},
+                             .observer = observer};
     struct err err = ERR_INIT;
     assert_ok(fetch_plan(&grab, &err), &err);
     assert_ok(fetch_probe(&grab, &err), &err);
@@ -150,7 +150,7 @@ static void get_hint(unsigned port, char hint[static 512])
     struct target items[] = {{.host = &host, .service = &service}};
     struct targets targets = {.items = items, .n = 1};
     struct fetch_observer observer = {.ctx = hint, .service = store_hint};
-    struct fetch_grab grab = {
+    struct fetch_job grab = {
         .targets = &targets, .access = {.timeout_ms = 100, .cancel_fd = -1}, .observer = &observer};
     struct err err = ERR_INIT;
     assert_ok(fetch_plan(&grab, &err), &err);

@@ -52,7 +52,7 @@ static void assert_left_out(struct budget *b, const char *words, const char *exp
 static void a_time_budget_is_used_in_the_plans_order(void **state)
 {
     (void)state;
-    struct fetch_grab grab = {.options.budget_ms = 12000};
+    struct fetch_job grab = {.options.budget_ms = 12000};
     struct budget b;
     budget_init(&b, &grab);
     assert_left_out(&b, "cpu=10,trace=5,mutex=1,heap",
@@ -69,7 +69,7 @@ static void a_time_budget_is_used_in_the_plans_order(void **state)
 static void each_attempt_uses_the_time_budget(void **state)
 {
     (void)state;
-    struct fetch_grab grab = {.options.budget_ms = 12000};
+    struct fetch_job grab = {.options.budget_ms = 12000};
     struct budget b;
     struct err err = ERR_INIT;
     struct plan p = plan_of("cpu=5,trace=5");
@@ -89,7 +89,7 @@ static void each_attempt_uses_the_time_budget(void **state)
 static void bytes_are_estimated_before_the_fetch(void **state)
 {
     (void)state;
-    struct fetch_grab grab = {.options.budget_bytes = 3000000};
+    struct fetch_job grab = {.options.budget_bytes = 3000000};
     struct budget b;
     struct err err = ERR_INIT;
     budget_init(&b, &grab);
@@ -107,7 +107,7 @@ static void bytes_are_estimated_before_the_fetch(void **state)
 static void bytes_are_counted_as_they_arrive(void **state)
 {
     (void)state;
-    struct fetch_grab grab = {.options.budget_bytes = 1000};
+    struct fetch_job grab = {.options.budget_bytes = 1000};
     struct budget b;
     struct err err = ERR_INIT;
     budget_init(&b, &grab);
@@ -124,7 +124,7 @@ static void bytes_are_counted_as_they_arrive(void **state)
 static void a_cut_item_uses_the_whole_budget(void **state)
 {
     (void)state;
-    struct fetch_grab grab = {.options.budget_bytes = 1000};
+    struct fetch_job grab = {.options.budget_bytes = 1000};
     struct budget b;
     struct err err = ERR_INIT;
     budget_init(&b, &grab);
@@ -136,7 +136,7 @@ static void a_cut_item_uses_the_whole_budget(void **state)
 static void without_a_budget_there_is_no_limit(void **state)
 {
     (void)state;
-    struct fetch_grab grab = {0};
+    struct fetch_job grab = {0};
     struct budget b;
     struct err err = ERR_INIT;
     budget_init(&b, &grab);
@@ -151,7 +151,7 @@ static void without_a_budget_there_is_no_limit(void **state)
 static void a_retry_uses_the_budget_too(void **state)
 {
     (void)state;
-    struct fetch_grab grab = {.options.budget_ms = 30000}, unbounded = {0};
+    struct fetch_job grab = {.options.budget_ms = 30000}, unbounded = {0};
     struct budget b;
     struct err err = ERR_INIT;
     budget_init(&b, &grab);
@@ -219,7 +219,7 @@ static void wake_at_step(void *ctx, const struct host *host, const struct servic
 
 /* Asserts the message of an item that got a 503 and is given up after `attempts` retries. `wake_fd`, unless
  * NULL, cancels the run at the start of the pause. */
-static void assert_given_up(struct fetch_grab *grab, struct deadline *d, int *wake_fd, unsigned attempts,
+static void assert_given_up(struct fetch_job *grab, struct deadline *d, int *wake_fd, unsigned attempts,
                             const char *msg)
 {
     struct fetch_observer observer = {.ctx = wake_fd, .step = wake_at_step};
@@ -242,7 +242,7 @@ static void the_reason_for_no_retry_is_reported(void **state)
     struct deadline d;
     struct err err = ERR_INIT;
     assert_ok(fd_pipe_nonblocking(fds, &err), &err);
-    struct fetch_grab grab = {.access.cancel_fd = fds[0], .options.retries = 2}, within;
+    struct fetch_job grab = {.access.cancel_fd = fds[0], .options.retries = 2}, within;
     assert_given_up(&grab, NULL, NULL, 2, "HTTP 503; it failed 3 times");
     assert_given_up(&grab, NULL, &fds[1], 1, "HTTP 503; it failed 2 times; then interrupted");
     assert_given_up(&grab, NULL, NULL, 0, "HTTP 503; then interrupted");
@@ -250,7 +250,7 @@ static void the_reason_for_no_retry_is_reported(void **state)
     assert_given_up(&grab, NULL, NULL, 2, "HTTP 503; it failed 3 times");
     fd_close(&fds[0]);
     fd_close(&fds[1]);
-    grab = (struct fetch_grab){.access.cancel_fd = -1, .options = {.retries = 2, .deadline_ms = 20}};
+    grab = (struct fetch_job){.access.cancel_fd = -1, .options = {.retries = 2, .deadline_ms = 20}};
     assert_ok(deadline_init(&d, &grab, &within, &err), &err);
     assert_given_up(&within, &d, NULL, 0, "HTTP 503; then the run's deadline of 20ms was over");
     assert_given_up(&within, &d, NULL, 1,
@@ -271,7 +271,7 @@ static struct err explain_error(struct deadline *d, enum err_kind kind, const ch
 static void a_deadline_does_not_count_as_an_interruption(void **state)
 {
     (void)state;
-    struct fetch_grab grab = {.access.cancel_fd = -1, .options.deadline_ms = 50}, within;
+    struct fetch_job grab = {.access.cancel_fd = -1, .options.deadline_ms = 50}, within;
     struct deadline d;
     struct err err = ERR_INIT;
     assert_ok(deadline_init(&d, &grab, &within, &err), &err);
@@ -297,7 +297,7 @@ static void an_interruption_does_not_count_as_a_deadline(void **state)
     int fds[2];
     struct err err = ERR_INIT;
     assert_ok(fd_pipe(fds, &err), &err);
-    struct fetch_grab grab = {.access.cancel_fd = fds[0], .options.deadline_ms = 60000}, within;
+    struct fetch_job grab = {.access.cancel_fd = fds[0], .options.deadline_ms = 60000}, within;
     struct deadline d;
     assert_ok(deadline_init(&d, &grab, &within, &err), &err);
     assert_false(fd_cancelled(within.access.cancel_fd));
@@ -314,7 +314,7 @@ static void an_interruption_does_not_count_as_a_deadline(void **state)
 static void without_a_deadline_nothing_changes(void **state)
 {
     (void)state;
-    struct fetch_grab grab = {.access.cancel_fd = 7}, within;
+    struct fetch_job grab = {.access.cancel_fd = 7}, within;
     struct deadline d;
     struct err err = ERR_INIT;
     assert_ok(deadline_init(&d, &grab, &within, &err), &err);
@@ -337,9 +337,9 @@ static void a_question_ends_at_the_deadline_of_the_run(void **state)
 {
     (void)state;
     int64_t asked_until = 0;
-    struct fetch_grab grab = {.access = {.cancel_fd = -1, .ask = answer_late, .ask_ctx = &asked_until},
-                              .options.deadline_ms = 50};
-    struct fetch_grab within;
+    struct fetch_job grab = {.access = {.cancel_fd = -1, .ask = answer_late, .ask_ctx = &asked_until},
+                             .options.deadline_ms = 50};
+    struct fetch_job within;
     struct deadline d;
     struct err err = ERR_INIT;
     struct question q = {.kind = ASK_HIDDEN, .deadline = clock_deadline(60000)};
@@ -360,7 +360,7 @@ static size_t count_descriptors(const char *words, bool concurrent)
     struct strlist kinds = {0};
     struct err err = ERR_INIT;
     assert_ok(strlist_split(&kinds, words, &err), &err);
-    struct fetch_grab grab = {
+    struct fetch_job grab = {
         .targets = &targets, .kinds = &kinds, .options = {.parallel = 1, .concurrent = concurrent}};
     size_t n = fetch_count_descriptors(&grab);
     assert_int_equal(fetch_affordable_hosts(&grab, n), 1);
@@ -395,7 +395,7 @@ static struct fetch_item record_item(struct sync *s, enum kind_rank rank, int64_
 
 static struct sync make_sync(void)
 {
-    struct fetch_grab grab = {.access.cancel_fd = -1, .options = {.sync = true, .sync_deadline_ms = 1000}};
+    struct fetch_job grab = {.access.cancel_fd = -1, .options = {.sync = true, .sync_deadline_ms = 1000}};
     struct sync s;
     struct err err = ERR_INIT;
     assert_ok(sync_init(&s, &grab, 1, &err), &err);

@@ -241,7 +241,7 @@ struct stage {
     struct service_run run;
     struct service_context context;
     struct dir work;
-    struct fetch_grab grab;
+    struct fetch_job grab;
     struct fetch_observer observer;
     struct observe observe;
     struct sync sync;

@@ -31,7 +31,7 @@ struct site {
     int64_t slow_ms;   /* httpd_wait.timeout_ms */
 };
 
-struct running {
+struct test_server {
     struct site site;
     struct httpd *httpd;
     int stop[2];
@@ -87,7 +87,7 @@ static inline void on_slow_ready(struct httpd_request *r, void *ctx)
     }
 }
 
-/* Reads, and waits on. */
+/* Reads a byte, and goes on waiting without an answer. */
 static inline void on_endless_ready(struct httpd_request *r, void *ctx)
 {
     struct site *site = ctx;
@@ -144,16 +144,16 @@ static const struct httpd_route routes[] = {
 
 static inline void *run_server(void *ctx)
 {
-    struct running *run = ctx;
+    struct test_server *run = ctx;
     struct err err = ERR_INIT;
     return httpd_run(run->httpd, run->stop[0], &err) == 0 ? NULL : run;
 }
 
-static inline void begin(struct running *run, const struct httpd_options *options)
+static inline void begin(struct test_server *run, const struct httpd_options *options)
 {
     struct err err = ERR_INIT;
     struct httpd_options o = *options;
-    *run = (struct running){.site = {.file = -1, .slow_ms = 60000}};
+    *run = (struct test_server){.site = {.file = -1, .slow_ms = 60000}};
     assert_ok(fd_pipe(run->stop, &err), &err);
     assert_ok(fd_pipe_nonblocking(run->site.slow, &err), &err);
     o.ctx = &run->site;
@@ -163,7 +163,7 @@ static inline void begin(struct running *run, const struct httpd_options *option
 }
 
 /* Stops the server, and waits for its end. */
-static inline void stop(struct running *run)
+static inline void stop(struct test_server *run)
 {
     void *failed = NULL;
     assert_int_equal(write(run->stop[1], "x", 1), 1);
@@ -172,7 +172,7 @@ static inline void stop(struct running *run)
     run->stopped = true;
 }
 
-static inline void end(struct running *run)
+static inline void end(struct test_server *run)
 {
     if (!run->stopped)
         stop(run);
@@ -185,7 +185,7 @@ static inline void end(struct running *run)
 
 /* ---- clients ------------------------------------------------------------------------------------------- */
 
-static inline int client_connect(const struct running *run)
+static inline int client_connect(const struct test_server *run)
 {
     int fd = fd_socket(AF_INET, NULL);
     const struct timeval patience = {.tv_sec = CLIENT_S};
@@ -216,7 +216,7 @@ static inline struct buf client_read_all(int fd)
 }
 
 /* Sends a request, and returns everything until the end of the connection. */
-static inline struct buf exchange(const struct running *run, const char *request)
+static inline struct buf exchange(const struct test_server *run, const char *request)
 {
     int fd = client_connect(run);
     client_send(fd, request);
@@ -226,7 +226,7 @@ static inline struct buf exchange(const struct running *run, const char *request
 }
 
 /* Requests a path with GET, with more header lines, each with its CRLF. */
-static inline struct buf get(const struct running *run, const char *path, const char *headers)
+static inline struct buf get(const struct test_server *run, const char *path, const char *headers)
 {
     char *request =
         format_text("GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s\r\n", path, headers);

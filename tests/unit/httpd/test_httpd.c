@@ -31,7 +31,7 @@ static void routes_choose_the_handler_and_the_methods(void **state)
         {"GET /be%6Cow/x HTTP/1.1", 200}, {"GET http://localhost/ HTTP/1.1", 400},
         {"GET nothing HTTP/1.1", 400},    {"nonsense", 400},
     };
-    struct running run;
+    struct test_server run;
     begin(&run, &(struct httpd_options)OPTIONS);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char *request = format_text("%s\r\nHost: localhost\r\nConnection: close\r\n\r\n", rows[i].line);
@@ -58,7 +58,7 @@ static void handlers_read_path_parameters_body_and_headers(void **state)
                              "|"},
         {"/echo?", "/echo|||"},
     };
-    struct running run;
+    struct test_server run;
     begin(&run, &(struct httpd_options)OPTIONS);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         assert_body(get(&run, rows[i][0], ""), rows[i][1]);
@@ -74,7 +74,7 @@ static void handlers_read_path_parameters_body_and_headers(void **state)
 static void more_than_256_parameters_are_ignored(void **state)
 {
     (void)state;
-    struct running run;
+    struct test_server run;
     struct buf path = BUF_INIT(8192);
     begin(&run, &(struct httpd_options)OPTIONS);
     buf_adds(&path, "/echo?");
@@ -114,7 +114,7 @@ static void ambiguous_requests_are_refused_and_end_the_connection(void **state)
         {"TRACE /", "", 501, "no such method"},
         {"CONNECT localhost:1", "", 501, "no such method"},
     };
-    struct running run;
+    struct test_server run;
     begin(&run, &(struct httpd_options)OPTIONS);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         /* 0 CRLF CRLF: the end of a chunked body. */
@@ -139,7 +139,7 @@ static void a_nul_in_the_headers_is_refused(void **state)
 {
     (void)state;
     static const char request[] = "GET /below/x HTTP/1.1\r\nHost: localhost\r\n\0X: y\r\n\r\n";
-    struct running run;
+    struct test_server run;
     begin(&run, &(struct httpd_options)OPTIONS);
     int fd = client_connect(&run);
     assert_int_equal(send(fd, request, sizeof request - 1, MSG_NOSIGNAL), sizeof request - 1);
@@ -188,7 +188,7 @@ static void host_and_origin_must_be_those_of_the_server(void **state)
         {"localhost:9000", "", 403, 403},
     };
     for (int any = 0; any < 2; any++) {
-        struct running run;
+        struct test_server run;
         struct httpd_options o = OPTIONS;
         o.host_names = names;
         o.accepts_addresses = any;
@@ -232,7 +232,7 @@ static void every_answer_has_the_protecting_headers(void **state)
         {"/", "Origin: http://evil.example\r\n", 403},
         {"/", "Host: localhost\r\n", 400},
     };
-    struct running run;
+    struct test_server run;
     begin(&run, &(struct httpd_options)OPTIONS);
     run.site.file = open("/dev/null", O_RDONLY | O_CLOEXEC);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -285,7 +285,7 @@ static void files_are_sent_whole_in_parts_or_not_at_all(void **state)
         {"If-None-Match: *\r\n", 304, 0, 0, "ETag: \"v1\"\r\n"},
         {"If-None-Match: \"v\", v1, \"v1\r\n", 200, 0, SIZE, "ETag: \"v1\"\r\n"},
     };
-    struct running run;
+    struct test_server run;
     begin(&run, &(struct httpd_options)OPTIONS);
     run.site.file = make_file(SIZE);
     run.site.file_size = SIZE;
@@ -351,7 +351,7 @@ static void a_compressible_answer_is_compressed_if_the_client_accepts_gzip(void 
         {"x-gzip", false},
         {"br;q=1.0, gzip ;q=0.1", true},
     };
-    struct running run;
+    struct test_server run;
     begin(&run, &(struct httpd_options)OPTIONS);
     run.site.file = make_file(SIZE);
     run.site.file_size = SIZE;
@@ -383,7 +383,7 @@ static void a_compressible_answer_is_compressed_if_the_client_accepts_gzip(void 
 static void a_client_of_http_1_0_gets_a_body_of_known_length(void **state)
 {
     (void)state;
-    struct running run;
+    struct test_server run;
     begin(&run, &(struct httpd_options)OPTIONS);
     run.site.file = make_file(5000);
     run.site.file_size = 5000;
@@ -399,7 +399,7 @@ static void a_client_of_http_1_0_gets_a_body_of_known_length(void **state)
 static void head_gets_the_headers_of_get_without_a_body(void **state)
 {
     (void)state;
-    struct running run;
+    struct test_server run;
     begin(&run, &(struct httpd_options)OPTIONS);
     run.site.file = make_file(5000);
     run.site.file_size = 5000;
@@ -433,7 +433,7 @@ static char *copy_header(const struct buf *answer, const char *name)
 static void a_visitor_needs_the_token_once_and_then_its_cookie(void **state)
 {
     (void)state;
-    struct running run;
+    struct test_server run;
     struct httpd_options o = OPTIONS;
     o.token = "secret+&token";
     begin(&run, &o);
@@ -475,7 +475,7 @@ static void the_form_of_the_token_page_sets_the_cookie_too(void **state)
                 {"token=wrong", 403},
                 {"token=secret&x=1", 403},
                 {"", 403}};
-    struct running run;
+    struct test_server run;
     struct httpd_options o = OPTIONS;
     o.token = "secret";
     begin(&run, &o);
@@ -504,7 +504,7 @@ static void each_server_has_another_cookie(void **state)
     (void)state;
     char *cookies[2];
     for (size_t i = 0; i < 2; i++) {
-        struct running run;
+        struct test_server run;
         struct httpd_options o = OPTIONS;
         o.token = "secret";
         begin(&run, &o);
@@ -524,7 +524,7 @@ static void each_server_has_another_cookie(void **state)
 static void addresses_that_cannot_be_used_are_reported(void **state)
 {
     (void)state;
-    struct running run;
+    struct test_server run;
     struct httpd *other = NULL;
     struct err err = ERR_INIT;
     struct httpd_options o = OPTIONS;

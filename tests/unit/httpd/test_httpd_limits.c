@@ -49,7 +49,7 @@ static void read_small_answer(int fd)
 }
 
 /* Sends a request to /slow on a new connection, and waits until its handler waits. */
-static int begin_slow(struct running *run, int n_slow)
+static int begin_slow(struct test_server *run, int n_slow)
 {
     int fd = client_connect(run);
     client_send(fd, "GET /slow HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
@@ -60,7 +60,7 @@ static int begin_slow(struct running *run, int n_slow)
 static void a_client_beyond_its_number_of_connections_is_closed(void **state)
 {
     (void)state;
-    struct running run;
+    struct test_server run;
     struct httpd_limits limits = HTTPD_LIMITS;
     int fds[2];
     limits.per_client = 2;
@@ -83,7 +83,7 @@ static void a_client_beyond_its_number_of_connections_is_closed(void **state)
 
 /* Asks again and again, as another user of the machine does who does not know the token, and keeps each
  * connection. */
-static void hold_connections_without_token(const struct running *run, int *fds, size_t n)
+static void hold_connections_without_token(const struct test_server *run, int *fds, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         fds[i] = client_connect(run);
@@ -95,7 +95,7 @@ static void hold_connections_without_token(const struct running *run, int *fds, 
 static void connections_without_the_token_keep_no_visitor_of_the_same_address_out(void **state)
 {
     (void)state;
-    struct running run;
+    struct test_server run;
     struct httpd_limits limits = HTTPD_LIMITS;
     int fds[20];
     limits.per_client = 4;
@@ -119,7 +119,7 @@ static void connections_without_the_token_keep_no_visitor_of_the_same_address_ou
 static void at_the_limit_of_all_connections_the_longest_idle_one_is_closed(void **state)
 {
     (void)state;
-    struct running run;
+    struct test_server run;
     struct httpd_limits limits = HTTPD_LIMITS;
     limits.connections = 2;
     struct httpd_options o = with_limits(limits);
@@ -167,7 +167,7 @@ static int64_t process_cpu_ms(void)
 static void without_descriptors_the_server_waits_and_goes_on_later(void **state)
 {
     (void)state;
-    struct running run;
+    struct test_server run;
     begin(&run, &(struct httpd_options)OPTIONS);
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(httpd_port(run.httpd))};
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -203,7 +203,7 @@ static void slow_headers_and_bodies_end_at_their_deadlines(void **state)
 {
     (void)state;
     struct httpd_limits limits = HTTPD_LIMITS;
-    struct running run;
+    struct test_server run;
     limits.header_ms = 600;
     limits.request_ms = 1500;
     struct httpd_options o = with_limits(limits);
@@ -228,7 +228,7 @@ static void an_idle_connection_is_closed_and_the_next_request_has_a_new_deadline
 {
     (void)state;
     struct httpd_limits limits = HTTPD_LIMITS;
-    struct running run;
+    struct test_server run;
     limits.idle_ms = 700;
     limits.header_ms = 60000;
     struct httpd_options o = with_limits(limits);
@@ -252,7 +252,7 @@ static void the_body_of_a_pipelined_request_has_the_time_of_a_body(void **state)
 {
     (void)state;
     struct httpd_limits limits = HTTPD_LIMITS;
-    struct running run;
+    struct test_server run;
     limits.header_ms = 500;
     struct httpd_options o = with_limits(limits);
     begin(&run, &o);
@@ -275,7 +275,7 @@ static void the_body_of_a_pipelined_request_has_the_time_of_a_body(void **state)
 static void headers_and_bodies_have_a_maximum_size(void **state)
 {
     (void)state;
-    struct running run;
+    struct test_server run;
     struct buf b = BUF_INIT(1 << 20);
     begin(&run, &(struct httpd_options)OPTIONS);
     for (int large = 0; large < 2; large++) {
@@ -338,7 +338,7 @@ static void a_client_cannot_fill_the_memory(void **state)
         {"POST /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n", "1"},
         {"GET / HTTP/1.1\r\nHost: localhost\r\nX: ", "x"},
     };
-    struct running run;
+    struct test_server run;
     begin(&run, &(struct httpd_options)OPTIONS);
     run.site.file_size = UINT64_C(1) << 30;
     run.site.file = make_sparse_file((off_t)run.site.file_size);
@@ -361,7 +361,7 @@ static void many_clients_cannot_fill_the_memory_together(void **state)
     int fds[CLIENTS], open = 0;
     char body[4000];
     struct httpd_options o = OPTIONS;
-    struct running run;
+    struct test_server run;
     o.limits.arriving_bytes = 8 * sizeof body;
     begin(&run, &o);
     memset(body, 'x', sizeof body);
@@ -412,7 +412,7 @@ static void *drop_answers(void *fd)
 static void a_client_that_reads_its_answers_cannot_fill_the_memory_either(void **state)
 {
     (void)state;
-    struct running run;
+    struct test_server run;
     pthread_t reader;
     begin(&run, &(struct httpd_options)OPTIONS);
     int fd = client_connect(&run);
@@ -431,7 +431,7 @@ static void a_client_that_reads_its_answers_cannot_fill_the_memory_either(void *
 static void pipelined_requests_are_answered_in_their_order(void **state)
 {
     (void)state;
-    struct running run;
+    struct test_server run;
     struct buf b = BUF_INIT(1 << 20);
     begin(&run, &(struct httpd_options)OPTIONS);
     for (int i = 0; i < 50; i++)
@@ -456,7 +456,7 @@ static void pipelined_requests_are_answered_in_their_order(void **state)
 static void a_handler_waits_and_other_clients_do_not(void **state)
 {
     (void)state;
-    struct running run;
+    struct test_server run;
     begin(&run, &(struct httpd_options)OPTIONS);
     int slow = client_connect(&run);
     client_send(slow, "GET /slow HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
@@ -473,7 +473,7 @@ static void a_handler_waits_and_other_clients_do_not(void **state)
 static void a_client_that_leaves_ends_the_wait_of_its_handler(void **state)
 {
     (void)state;
-    struct running run;
+    struct test_server run;
     begin(&run, &(struct httpd_options)OPTIONS);
     for (int reset = 0; reset < 2; reset++) {
         int slow = client_connect(&run);
@@ -490,7 +490,7 @@ static void a_client_that_leaves_ends_the_wait_of_its_handler(void **state)
 static void a_handler_that_takes_too_long_gets_504(void **state)
 {
     (void)state;
-    struct running run;
+    struct test_server run;
     begin(&run, &(struct httpd_options)OPTIONS);
     run.site.slow_ms = 300;
     assert_status(get(&run, "/slow", ""), 504);
@@ -501,7 +501,7 @@ static void a_handler_that_takes_too_long_gets_504(void **state)
 static void the_time_of_a_handler_is_limited_also_if_it_hears_of_progress(void **state)
 {
     (void)state;
-    struct running run;
+    struct test_server run;
     begin(&run, &(struct httpd_options)OPTIONS);
     run.site.slow_ms = 800;
     int fd = client_connect(&run);
@@ -536,7 +536,7 @@ static void a_body_of_1_gb_needs_no_memory_and_stops_nobody(void **state)
         "GET /file HTTP/1.1\r\nHost: localhost\r\n\r\n",
         "GET /text HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n",
     };
-    struct running run;
+    struct test_server run;
     begin(&run, &(struct httpd_options)OPTIONS);
     run.site.file_size = UINT64_C(1) << 30;
     run.site.file = make_sparse_file((off_t)run.site.file_size);
@@ -566,7 +566,7 @@ static void a_reader_with_progress_gets_the_whole_body(void **state)
         "GET /text HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAccept-Encoding: gzip\r\n\r\n",
     };
     struct httpd_limits limits = HTTPD_LIMITS;
-    struct running run;
+    struct test_server run;
     limits.stall_ms = 600;
     struct httpd_options o = with_limits(limits);
     begin(&run, &o);
@@ -592,7 +592,7 @@ static void a_reader_without_progress_is_closed(void **state)
 {
     (void)state;
     struct httpd_limits limits = HTTPD_LIMITS;
-    struct running run;
+    struct test_server run;
     limits.stall_ms = 500;
     struct httpd_options o = with_limits(limits);
     begin(&run, &o);
@@ -611,7 +611,7 @@ static void a_reader_without_progress_is_closed(void **state)
 static void a_stopped_server_finishes_its_requests(void **state)
 {
     (void)state;
-    struct running run;
+    struct test_server run;
     begin(&run, &(struct httpd_options)OPTIONS);
     int slow = client_connect(&run), idle = client_connect(&run), silent = client_connect(&run);
     client_send(idle, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -645,7 +645,7 @@ static void a_stopped_server_gives_up_a_request_after_drain_ms(void **state)
 {
     (void)state;
     struct httpd_limits limits = HTTPD_LIMITS;
-    struct running run;
+    struct test_server run;
     limits.drain_ms = 300;
     struct httpd_options o = with_limits(limits);
     begin(&run, &o);
@@ -691,7 +691,7 @@ static void make_certificate(struct buf *ret_chain, struct buf *ret_key, const c
 }
 
 /* Sends a request over TLS, and reads to the end of the connection. */
-static struct buf exchange_tls(const struct running *run, const char *request)
+static struct buf exchange_tls(const struct test_server *run, const char *request)
 {
     SSL_CTX *context = SSL_CTX_new(TLS_client_method());
     SSL *tls = SSL_new(context);
@@ -713,7 +713,7 @@ static void the_same_answers_are_sent_over_tls(void **state)
 {
     (void)state;
     enum { SIZE = 3000000 };
-    struct running run;
+    struct test_server run;
     struct buf chain = BUF_INIT(65536), key = BUF_INIT(65536);
     struct httpd_options o = OPTIONS;
     make_certificate(&chain, &key, NULL);

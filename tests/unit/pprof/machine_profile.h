@@ -110,7 +110,7 @@ struct machine_answers {
     struct str texts[SYMBOLIZE_LLVM + 1];
 };
 
-static inline int machine_run(void *ctx, const struct symbolize_call *call, struct buf *ret, struct err *err)
+static inline int machine_run(void *ctx, const struct symbolize_query *call, struct buf *ret, struct err *err)
 {
     const struct machine_answers *a = ctx;
     struct str text = a->texts[call->program];

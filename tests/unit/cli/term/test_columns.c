@@ -86,9 +86,9 @@ static void text_is_folded_at_words(void **state)
 }
 
 /* Prints a table with a wide last cell in lines of `width` columns; 0: without a limit. */
-static void assert_rows(size_t width, size_t fold_below, const char *expected)
+static void assert_rows(size_t width, size_t min_last_cell, const char *expected)
 {
-    struct rows rows = {.columns = "lrl", .fold_below = fold_below};
+    struct rows rows = {.columns = "lrl", .min_last_cell = min_last_cell};
     char *text = NULL;
     size_t n = 0;
     FILE *out = open_memstream(&text, &n);
@@ -121,7 +121,7 @@ static void a_wide_last_cell_is_moved_below_or_cut(void **state)
                 "file-04: gitaly       -  heap: HTTP 404: Un...\n");
 }
 
-static void without_a_terminal_the_width_is_80_or_less_by_COLUMNS(void **state)
+static void without_a_terminal_COLUMNS_sets_a_width_from_40_to_80(void **state)
 {
     (void)state;
     static const struct {
@@ -154,7 +154,7 @@ int main(void)
         cmocka_unit_test(text_is_cut_between_characters),
         cmocka_unit_test(a_line_never_exceeds_its_width),
         cmocka_unit_test(text_is_folded_at_words),
-        cmocka_unit_test(without_a_terminal_the_width_is_80_or_less_by_COLUMNS),
+        cmocka_unit_test(without_a_terminal_COLUMNS_sets_a_width_from_40_to_80),
         cmocka_unit_test(a_wide_last_cell_is_moved_below_or_cut)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -457,7 +457,7 @@ struct fake {
     int n_runs, n_posts;
 };
 
-static int fake_run(void *ctx, const struct symbolize_call *call, struct buf *ret, struct err *err)
+static int fake_run(void *ctx, const struct symbolize_query *call, struct buf *ret, struct err *err)
 {
     struct fake *f = ctx;
     enum symbolize_program program = call->program;
