@@ -139,6 +139,13 @@ static int read_pem(const void *p, size_t n, const struct passphrase *passphrase
                               : "the private key is damaged, or it has a passphrase");
 }
 
+static void wipe_section(struct ssh_blob *section)
+{
+    if (section->data)
+        explicit_bzero(section->data, section->n);
+    ssh_blob_release(section);
+}
+
 int privkey_parse(const void *p, size_t n, const struct passphrase *passphrase, struct privkey **ret,
                   struct err *err)
 {
@@ -147,9 +154,7 @@ int privkey_parse(const void *p, size_t n, const struct passphrase *passphrase, 
     int rc = keyfile_private_section(p, n, passphrase, &section, err);
     if (rc == 0)
         rc = section.n ? read_openssh(&section, &key, err) : read_pem(p, n, passphrase, &key, err);
-    if (section.data)
-        explicit_bzero(section.data, section.n);
-    ssh_blob_release(&section);
+    wipe_section(&section);
     if (rc < 0)
         return -1;
     struct privkey *k = calloc(1, sizeof *k);
@@ -160,6 +165,32 @@ int privkey_parse(const void *p, size_t n, const struct passphrase *passphrase, 
     k->key = key;
     *ret = k;
     return 0;
+}
+
+/* Decrypts the file and drops the key. Does not parse the key of a file in OpenSSH's own format. */
+static int decrypt_file(const void *p, size_t n, const struct passphrase *passphrase, struct err *err)
+{
+    struct ssh_blob section = {0};
+    EVP_PKEY *key = NULL;
+    int rc = keyfile_private_section(p, n, passphrase, &section, err);
+    if (rc == 0 && section.n == 0)
+        rc = read_pem(p, n, passphrase, &key, err);
+    wipe_section(&section);
+    EVP_PKEY_free(key);
+    return rc;
+}
+
+int privkey_check_passphrase(const void *p, size_t n, const struct passphrase *passphrase, struct err *err)
+{
+    struct err why = ERR_INIT;
+    /* Any passphrase "opens" a file that is not encrypted. */
+    if (decrypt_file(p, n, NULL, &why) == 0)
+        return err_set(err, ERR_FAILED, "the private key has no passphrase");
+    if (why.kind == ERR_NOT_FOUND)
+        return decrypt_file(p, n, passphrase, err);
+    if (err)
+        *err = why;
+    return -1;
 }
 
 void privkey_free(struct privkey *k)

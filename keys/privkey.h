@@ -17,6 +17,10 @@ struct privkey;
  * PEM file is damaged. */
 int privkey_parse(const void *p, size_t n, const struct passphrase *passphrase, struct privkey **ret,
                   struct err *err);
+/* Checks whether the passphrase is that of the file: the file opens with it, and not without one. The key may
+ * be of a type that privkey_parse does not support, such as a security key. ERR_NOT_FOUND: the passphrase is
+ * wrong, or a PEM file is damaged. */
+int privkey_check_passphrase(const void *p, size_t n, const struct passphrase *passphrase, struct err *err);
 /* Wipes and frees. Accepts NULL. */
 void privkey_free(struct privkey *k);
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "gateway/ssh/failure.h"
+#include "keys/keys.h"
 #include "base/banned.h"
 
 #ifndef MSG_NOSIGNAL
@@ -55,15 +56,24 @@ int askpass_init(struct askpass *a, const char *directory, const char *program, 
     return fd_set_nonblocking(a->listener, true, err);
 }
 
+static void forget_question(struct askpass *a)
+{
+    /* No answer was right: the next login asks the user. */
+    if (a->claimed)
+        keyring_store_result(a->claimed, a->name, NULL, NULL);
+    free(a->question);
+    free(a->name);
+    a->question = a->name = NULL;
+    a->claimed = NULL;
+}
+
 void askpass_release(struct askpass *a)
 {
     fd_close(&a->listener);
     fd_close(&a->touch_fd);
-    secret_wipe(&a->answer);
-    free(a->question);
-    free(a->name);
+    forget_question(a);
     free(a->program);
-    a->program = a->question = a->name = NULL;
+    a->program = NULL;
 }
 
 /* Reads up to the NUL that ends the question. */
@@ -148,18 +158,6 @@ static int find_answer(const struct login_options *options, char kind, const cha
     return ask_user(options, &q, ret, &why) == 0 ? 0 : check_may_continue(&why, err);
 }
 
-void askpass_report_login(struct askpass *a, const struct login_options *options, bool succeeded)
-{
-    if (a->pending)
-        keyring_store_result(options->keyring, a->name, succeeded && a->answer.len > 0 ? &a->answer : NULL,
-                             NULL);
-    a->pending = false;
-    secret_wipe(&a->answer);
-    free(a->question);
-    free(a->name);
-    a->question = a->name = NULL;
-}
-
 static const char passphrase_prefix[] = "Enter passphrase for key ";
 
 static bool is_question_for_keyring(const struct askpass *a, const struct login_options *options, char kind,
@@ -180,33 +178,64 @@ static struct str parse_key_name(const char *text)
 /* ssh cuts a file's name to this length. */
 #define KEY_NAME_MAX 100
 
-/*
- * Looks up a passphrase that this ssh requests for the first time. Returns 0 with an empty *ret if the user
- * must be asked. askpass_report_login then shares the user's answer if it was right. A cut name may mean
- * several files, so its passphrase is not shared.
- */
+static char *format_path(char dst[KEY_NAME_MAX + 1], const char *question)
+{
+    struct str file = parse_key_name(question);
+    snprintf(dst, KEY_NAME_MAX + 1, "%.*s", (int)file.n, file.p);
+    return dst;
+}
+
+/* Looks up a passphrase that this ssh requests for the first time. Returns 0 with an empty *ret if the user
+ * must be asked. A cut name may mean several files, so its passphrase is not shared. */
 static int find_in_keyring(struct askpass *a, const struct login_options *options, const char *text,
                            struct secret *ret, struct err *err)
 {
-    struct str file = parse_key_name(text);
     char path[KEY_NAME_MAX + 1];
     struct keyring_wait wait = {.deadline = clock_deadline(2 * options->ask_ms),
                                 .cancel_fd = options->limits.cancel_fd};
-    /* ssh asks for another key instead of repeating its last question, so the last answer was right. */
-    askpass_report_login(a, options, true);
+    forget_question(a);
     a->question = strdup(text);
     if (!a->question)
         return err_nomem(err);
-    if (file.n >= KEY_NAME_MAX)
+    if (parse_key_name(text).n >= KEY_NAME_MAX)
         return 0;
-    snprintf(path, sizeof path, "%.*s", (int)file.n, file.p);
-    a->name = keyring_name_of_file(path);
+    a->name = keyring_name_of_file(format_path(path, text));
     if (!a->name)
         return err_nomem(err);
     if (keyring_get_or_claim(options->keyring, a->name, &wait, ret, err) < 0)
         return -1;
-    a->pending = ret->len == 0;
+    a->claimed = ret->len == 0 ? options->keyring : NULL;
     return 0;
+}
+
+/*
+ * Stores the user's answer if it opens the key's file. Only that proves that the answer is right: after
+ * NumberOfPasswordPrompts wrong answers, ssh goes on to its next key, with which it may log in. Fails only if
+ * the user cancels.
+ */
+static int store_right_answer(struct askpass *a, const struct login_options *options,
+                              const struct secret *answer, struct err *err)
+{
+    const struct passphrase passphrase = {answer, options->limits.cancel_fd};
+    struct buf file = {.max = KEYFILE_MAX, .secret = true};
+    struct err why = ERR_INIT;
+    char path[KEY_NAME_MAX + 1];
+    if (!options->keyring || !a->name || answer->len == 0)
+        return 0;
+    int rc = file_read(format_path(path, a->question), &file, &why);
+    if (rc == 0)
+        rc = privkey_check_passphrase(buf_str(&file), file.len, &passphrase, &why);
+    buf_release(&file);
+    if (rc == 0) {
+        keyring_store_result(options->keyring, a->name, answer, NULL);
+        a->claimed = NULL;
+        forget_question(a);
+    }
+    if (why.kind != ERR_CANCELLED)
+        return 0;
+    if (err)
+        *err = why;
+    return -1;
 }
 
 /* A question of ssh. */
@@ -216,7 +245,8 @@ struct ssh_question {
 };
 
 /* Finds the passphrase in the keyring, or asks the user. If ssh repeats its question, the last answer was
- * wrong: asks the user, because the keyring has only the wrong answer. */
+ * wrong: asks the user, because the keyring has no right answer. ssh may need a key twice, for example for a
+ * certificate: after a right answer of the user, the same question is a new one. */
 static int find_passphrase(struct askpass *a, const struct login_options *options,
                            const struct ssh_question *question, struct secret *ret, struct err *err)
 {
@@ -235,11 +265,12 @@ static int find_passphrase(struct askpass *a, const struct login_options *option
         return 0;
     if (rc == 0) {
         rc = ask_user(options, &q, ret, &why);
-        if (rc == 0)
-            a->answer = *ret;
-        else if (a->pending)
-            keyring_store_result(options->keyring, a->name, NULL, &why);
-        a->pending = a->pending && rc == 0;
+        if (rc == 0) {
+            rc = store_right_answer(a, options, ret, &why);
+        } else if (a->claimed) {
+            keyring_store_result(a->claimed, a->name, NULL, &why);
+            a->claimed = NULL;
+        }
     }
     if (rc == 0)
         return 0;

@@ -30,28 +30,25 @@ struct askpass {
     bool marks_server_prompts;
 
     /* The passphrase that this ssh requested last; other logins may need it too (keyring.h). */
-    char *question;            /* NULL: none yet */
-    char *name;                /* the name of that passphrase in the keyring */
+    char *question;            /* NULL: none yet, or the user's answer was right */
+    char *name;                /* the name of that passphrase in the keyring; NULL: it is never stored */
     unsigned long asking_ssh;  /* the process ID of the ssh that asked: the ssh of a jump host asks too */
-    bool pending;              /* the keyring waits for the result */
-    struct secret answer;      /* the user's; empty if the keyring had the passphrase */
+    struct keyring *claimed;   /* the keyring that waits for the result; NULL: none waits */
     struct err missing_reason; /* why the last requested passphrase is missing; ERR_NONE: none is missing */
 };
 
 /* Creates the link ASKPASS_NAME to `program`, and the socket, in the directory. */
 int askpass_init(struct askpass *a, const char *directory, const char *program, struct err *err);
-/* Stores the last answer in the keyring if ssh's login succeeded, which means that the answer was right. Else
- * lets the next login ask the user. Call it before askpass_release. */
-void askpass_report_login(struct askpass *a, const struct login_options *options, bool succeeded);
-/* Closes the descriptors, wipes the answer and frees the strings. The owner of the directory removes the link
- * and the socket. */
+/* Closes the descriptors and frees the strings. If no answer to the last question was right, the next login
+ * asks the user. The owner of the directory removes the link and the socket. */
 void askpass_release(struct askpass *a);
 
 /*
  * Reads one question and answers it; may wait for the user. Returns -1 if ssh must end (ERR_CANCELLED,
  * ERR_TIMEOUT). The answer to a question about trusting a host key is always no, without asking the user. If
  * several processes of ssh need the passphrase of one key, the first asks the user and the others wait for
- * its result. Other questions name options->host; their answers are not stored.
+ * its result. The keyring stores a passphrase only if it opens the key's file. Other questions name
+ * options->host; their answers are not stored.
  */
 int askpass_serve(struct askpass *a, const struct login_options *options, struct err *err);
 

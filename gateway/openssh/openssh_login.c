@@ -237,7 +237,6 @@ int openssh_start(const struct ssh_config *config, const struct login_options *o
     int rc = log_in(&login, config, err);
     ssh_log_describe(&login.o->ssh_log, hop);
     ssh_log_drop_complaints(&login.o->ssh_log);
-    askpass_report_login(&login.askpass, options, rc == 0);
     if (rc < 0)
         add_missing_reason(&login.askpass.missing_reason, err);
     askpass_release(&login.askpass);

@@ -488,6 +488,109 @@ set_answer() { # ANSWER
     assert_equal "$(cat asked)" "Enter passphrase for key '$PWD/locked':"
 }
 
+# Adds a host that has only the keys of the lines.
+locked_host() { # NAME PORT LINE...
+    {
+        printf 'Host %s\n    Port %s\n' "$1" "$2"
+        printf '    %s\n' "${@:3}"
+        cat <<END
+    HostName 127.0.0.1
+    User $RIG_USER
+    IdentitiesOnly yes
+    IdentityAgent none
+    UserKnownHostsFile "$RIG_KNOWN_HOSTS"
+    GlobalKnownHostsFile /dev/null
+END
+    } >>"$SSH_CONFIG"
+}
+
+# Makes the keys `first` (its passphrase is `first-words`) and `second` (`other-words`). The user answers the first N questions about `first`
+# wrong, and all others right. Starts a configuration in which ssh asks only once for each key of the host `twin`.
+locked_keys() { # N
+    ssh-keygen -q -t ed25519 -N first-words -f first
+    ssh-keygen -q -t ed25519 -N other-words -f second
+    cat first.pub second.pub | tee -a "$RIG_DIR/jump/authorized_keys" >>"$RIG_DIR/sshd/authorized_keys"
+    set_answer other-words
+    cat >person <<END
+#!/bin/sh
+echo "\$1" >>"$PWD/asked"
+case \$1 in
+*first*) [ "\$(grep -c first "$PWD/asked")" -gt $1 ] && echo first-words || echo wrong ;;
+*) echo other-words ;;
+esac
+END
+    SSH_CONFIG=$PWD/config
+    printf 'Host twin\n    NumberOfPasswordPrompts 1\n' >"$SSH_CONFIG"
+}
+
+assert_asked() { # KEY...
+    assert_equal "$(sed 's/.*\/\(.*\)'\''.*/\1/' asked)" "$(printf '%s\n' "$@")"
+}
+
+@test "after three wrong answers, ssh goes on to the next key, and the wrong passphrase is not kept" {
+    locked_keys 3
+    locked_host mine "$RIG_PORT_sshd" "IdentityFile $PWD/first" "IdentityFile $PWD/second"
+    locked_host twin "$RIG_PORT_sshd" "IdentityFile $PWD/first"
+    run_via mine,twin --parallel 1
+    assert_status 0
+    assert_asked first first first second first
+}
+
+@test "a wrong passphrase is not kept after a login with a key that needs none" {
+    locked_keys 3
+    locked_host mine "$RIG_PORT_sshd" "IdentityFile $PWD/first" "IdentityFile $RIG_KEY"
+    locked_host twin "$RIG_PORT_sshd" "IdentityFile $PWD/first"
+    run_via mine,twin --parallel 1
+    assert_status 0
+    assert_asked first first first first
+}
+
+@test "a wrong passphrase for a jump host's ssh is not given to the ssh of the host" {
+    locked_keys 3
+    locked_host bastion "$RIG_PORT_jump" "IdentityFile $PWD/first" "IdentityFile $PWD/second"
+    locked_host twin "$RIG_PORT_sshd" "IdentityFile $PWD/first" 'ProxyJump bastion'
+    run_via twin
+    assert_status 0
+    assert_asked first first first second first
+}
+
+@test "a wrong passphrase is not given again for another name of the same key" {
+    locked_keys 1
+    ln -s first other-first
+    locked_host twin "$RIG_PORT_sshd" "IdentityFile $PWD/first" "IdentityFile $PWD/other-first"
+    run_via twin
+    assert_status 0
+    assert_asked first other-first
+}
+
+@test "a right passphrase is kept, also if the server refuses the key" {
+    locked_keys 0
+    # ssh asks before it offers the key, because a PEM file does not show the public half.
+    ssh-keygen -q -t ecdsa -m PEM -N other-words -f stranger
+    rm stranger.pub
+    locked_host mine "$RIG_PORT_sshd" "IdentityFile $PWD/stranger"
+    locked_host twin "$RIG_PORT_sshd" "IdentityFile $PWD/stranger" "IdentityFile $RIG_KEY"
+    run_via mine,twin --parallel 1
+    assert_status 3
+    assert_stderr_has 'mine: 127.0.0.1 port'
+    assert_asked stranger
+}
+
+@test "the passphrase of a security key is kept, its PIN is not" {
+    local softkey=$rig_root/build/rig/softkey.so
+    locked_keys 0
+    sed -i "/^case/a *PIN*) echo 1234 ;;" person
+    ssh-keygen -q -t ed25519-sk -O verify-required -w "$softkey" -N other-words -f token
+    : >asked # ssh-keygen has asked for the PIN too
+    cat token.pub >>"$RIG_DIR/sshd/authorized_keys"
+    locked_host mine "$RIG_PORT_sshd" "IdentityFile $PWD/token" "SecurityKeyProvider $softkey"
+    locked_host twin "$RIG_PORT_sshd" "IdentityFile $PWD/token" "SecurityKeyProvider $softkey"
+    run_via mine,twin --parallel 1
+    assert_status 0
+    assert_equal "$(sed "s|$PWD/||; s/: *$//" asked)" "$(printf '%s\n' "Enter passphrase for key 'token'" \
+        'mine: Enter PIN for ED25519-SK key token' 'twin: Enter PIN for ED25519-SK key token')"
+}
+
 @test "--passphrase-file answers ssh on every hop, also with --batch; a wrong one is tried once" {
     (umask 077 && echo hush >pass && echo nonsense >wrong)
     ssh-keygen -q -t ed25519 -N hush -f locked

@@ -445,6 +445,13 @@ static int read_locked_key(void *ctx, struct err *err)
     return rc;
 }
 
+static int check_passphrase(void *ctx, struct err *err)
+{
+    const struct input *in = ctx;
+    struct secret passphrase = {.text = "secret", .len = 6};
+    return privkey_check_passphrase(in->p, in->n, &(struct passphrase){&passphrase, -1}, err);
+}
+
 static int read_certificate(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
@@ -488,6 +495,7 @@ static void ssh_data_reports_failed_allocations(void **state)
     assert_int_equal(walk_seed(read_algorithms, CORPUS "sshwire/server-openssh", 1, 0), ALGORITHM_LISTS);
     assert_true(walk_seed(read_privkey, CORPUS "sshwire/key-ed25519", 1, 0) >= 5);
     assert_true(walk_seed(read_locked_key, CORPUS "sshwire/key-enc-chacha20-poly1305", 1, 0) >= 7);
+    assert_true(walk_seed(check_passphrase, CORPUS "sshwire/key-enc-chacha20-poly1305", 1, 0) >= 7);
     assert_true(walk_seed(read_certificate, CORPUS "sshwire/certificate", 1, 0) >= 3);
     assert_true(walk_seed(read_known_hosts, CORPUS "sshwire/known-revoked", 1, 0) >= 5);
 }

@@ -50,6 +50,16 @@ static struct privkey *open_key(const char *path, const char *passphrase, struct
     return k;
 }
 
+static int check_passphrase(const char *path, const char *passphrase, struct err *err)
+{
+    struct buf b = read_bytes(path);
+    struct secret s = {.len = strlen(passphrase)};
+    snprintf(s.text, sizeof s.text, "%s", passphrase);
+    int rc = privkey_check_passphrase(b.data, b.len, &(struct passphrase){&s, -1}, err);
+    buf_release(&b);
+    return rc;
+}
+
 /* Asserts that PATH.pub has the public half of the key. */
 static void assert_same_public_key(const struct privkey *k, const char *path)
 {
@@ -74,6 +84,9 @@ static void each_kind_of_key_is_read(void **state)
             fail_msg("%s: %s", path, err.msg);
         assert_same_public_key(k, path);
         privkey_free(k);
+        /* Any passphrase "opens" it. */
+        assert_refused(check_passphrase(path, "secret", &err), &err, ERR_FAILED,
+                       "the private key has no passphrase");
         free(path);
     }
 }
@@ -81,6 +94,9 @@ static void each_kind_of_key_is_read(void **state)
 static void assert_opened_only_by(const char *path, const char *passphrase)
 {
     struct err err = ERR_INIT;
+    assert_refused(check_passphrase(path, "wrong", &err), &err, ERR_NOT_FOUND, "the passphrase is wrong");
+    assert_refused(check_passphrase(path, "", &err), &err, ERR_NOT_FOUND, "the passphrase is wrong");
+    assert_ok(check_passphrase(path, passphrase, &err), &err);
     assert_null(open_key(path, "", &err));
     assert_int_equal(err.kind, ERR_NOT_FOUND);
     assert_null(open_key(path, "wrong", &err));

@@ -94,6 +94,19 @@ static struct askpass make_askpass(const char *dir)
     return a;
 }
 
+/* Makes a private key of this passphrase ("": none). */
+static void make_key(const char *path, const char *passphrase)
+{
+    unlink(path);
+    RUN_PROGRAM("ssh-keygen", "-q", "-t", "ed25519", "-a", "1", "-N", passphrase, "-f", path);
+}
+
+/* Returns ssh's question for the passphrase of that key, a new string. */
+static char *format_question(const char *path)
+{
+    return format_text("Enter passphrase for key '%s': ", path);
+}
+
 static void a_passphrase_reaches_ssh(void **state)
 {
     struct askpass a = make_askpass(*state);
@@ -199,7 +212,10 @@ static void a_server_that_imitates_sshs_prompt_gets_no_passphrase(void **state)
     struct err err = ERR_INIT;
     struct user user = {.answer = "hush"};
     struct askpass a = make_askpass(*state);
-    struct program program = {.prompt = "Enter passphrase for key '/k': "};
+    char *key = format_text("%s/k", (char *)*state), *question = format_question(key),
+         *named = format_text("file-04: Enter passphrase for key '%s':", key);
+    struct program program = {.prompt = question};
+    make_key(key, "hush");
     assert_ok(keyring_new(&keyring, &err), &err);
     assert_ok(ask_and_serve_with(&a,
                                  &(struct login_options){.limits = {.cancel_fd = -1},
@@ -210,7 +226,6 @@ static void a_server_that_imitates_sshs_prompt_gets_no_passphrase(void **state)
                                  &program, &err),
               &err);
     assert_string_equal(program.answer.text, "hush");
-    askpass_report_login(&a, &(struct login_options){.keyring = keyring}, true);
     const struct login_options other = {.limits = {.cancel_fd = -1},
                                         .ask_ms = GATEWAY_ASK_MS,
                                         .keyring = keyring,
@@ -221,7 +236,7 @@ static void a_server_that_imitates_sshs_prompt_gets_no_passphrase(void **state)
     a.marks_server_prompts = false;
     assert_ok(ask_and_serve_with(&a, &other, &program, &err), &err);
     assert_string_equal(program.answer.text, "other");
-    assert_string_equal(user.prompt, "file-04: Enter passphrase for key '/k':");
+    assert_string_equal(user.prompt, named);
     assert_string_equal(user.file, "");
     assert_int_equal(user.n_asked, 2);
     /* With ask_keys_only, no server can ask a question. */
@@ -232,32 +247,9 @@ static void a_server_that_imitates_sshs_prompt_gets_no_passphrase(void **state)
     assert_int_equal(user.n_asked, 2);
     askpass_release(&a);
     keyring_free(keyring);
-}
-
-/* ssh prints only the beginning of a long name, which two keys may share. */
-static void answers_for_cut_key_names_are_not_stored(void **state)
-{
-    struct keyring *keyring = NULL;
-    struct err err = ERR_INIT;
-    struct user user = {.answer = "hush"};
-    struct askpass a = make_askpass(*state);
-    char prompt[200];
-    snprintf(prompt, sizeof prompt, "Enter passphrase for key '/%099d': ", 0);
-    struct program program = {.prompt = prompt};
-    assert_ok(keyring_new(&keyring, &err), &err);
-    const struct login_options options = {.limits = {.cancel_fd = -1},
-                                          .ask_ms = GATEWAY_ASK_MS,
-                                          .keyring = keyring,
-                                          .ask = answer_question,
-                                          .ask_ctx = &user};
-    for (unsigned asked = 1; asked <= 2; asked++) {
-        assert_ok(ask_and_serve_with(&a, &options, &program, &err), &err);
-        assert_int_equal(user.n_asked, asked);
-        assert_true(user.bypass_keyring);
-        askpass_report_login(&a, &options, true);
-    }
-    askpass_release(&a);
-    keyring_free(keyring);
+    free(key);
+    free(question);
+    free(named);
 }
 
 /* Two hosts may share one address: the question names the inventory's host, and no answer is stored. */
@@ -278,7 +270,6 @@ static void a_password_is_asked_for_at_each_host(void **state)
     assert_ok(ask_and_serve_with(&a, &options, &program, &err), &err);
     assert_string_equal(user.prompt, "file-03: ann@10.0.0.5's password:");
     assert_string_equal(program.answer.text, "first");
-    askpass_report_login(&a, &options, true);
     user.answer = "second";
     options.host = "file-04";
     assert_ok(ask_and_serve_with(&a, &options, &program, &err), &err);
@@ -307,8 +298,7 @@ static struct dialogue make_dialogue(const char *dir, const char *name, struct k
                                      .limits = {.cancel_fd = -1},
                                      .ask_ms = GATEWAY_ASK_MS,
                                      .ask = answer_question,
-                                     .ask_ctx = user},
-                         .program = {.prompt = "Enter passphrase for key '/k': "}};
+                                     .ask_ctx = user}};
     free(own);
     return s;
 }
@@ -325,69 +315,168 @@ static void *serve_question(void *ctx)
     return NULL;
 }
 
+/* Three ssh processes of one run, which may need the passphrase of the key `path`. */
+struct run {
+    struct keyring *keyring;
+    struct user user;
+    struct dialogue ssh[3];
+    char *path, *question;
+};
+
+/* `path` becomes the run's. */
+static void start_run_with(struct run *r, const char *dir, char *path)
+{
+    static const char *const names[] = {"1", "2", "3"};
+    struct err err = ERR_INIT;
+    *r = (struct run){.path = path, .question = format_question(path)};
+    make_key(r->path, "hush hush");
+    assert_ok(keyring_new(&r->keyring, &err), &err);
+    for (size_t i = 0; i < 3; i++) {
+        r->ssh[i] = make_dialogue(dir, names[i], r->keyring, &r->user);
+        r->ssh[i].program.prompt = r->question;
+    }
+}
+
+static void start_run(struct run *r, const char *dir)
+{
+    start_run_with(r, dir, format_text("%s/k", dir));
+}
+
+static void end_run(struct run *r)
+{
+    for (size_t i = 0; i < 3; i++)
+        askpass_release(&r->ssh[i].a);
+    keyring_free(r->keyring);
+    free(r->path);
+    free(r->question);
+}
+
 static void assert_answered(struct dialogue *s, const char *answer)
 {
     assert_ok(s->program.rc, &s->program.err);
     assert_string_equal(s->program.answer.text, answer);
 }
 
-static void a_passphrase_is_asked_for_once(void **state)
+/* The user gives this answer to the ssh. */
+static void ask_user_for(struct run *r, size_t ssh, const char *answer)
 {
-    struct keyring *keyring = NULL;
-    struct err err = ERR_INIT;
-    struct user user = {.answer = "wrong"};
-    assert_ok(keyring_new(&keyring, &err), &err);
-    struct dialogue first = make_dialogue(*state, "1", keyring, &user),
-                    second = make_dialogue(*state, "2", keyring, &user);
-    pthread_t thread;
-    serve_question(&first);
-    assert_answered(&first, "wrong");
-    /* The second ssh waits for the result of the first. */
-    assert_ok(thread_start(&thread, serve_question, &second, &err), &err);
-    user.answer = "hush";
-    serve_question(&first);
-    assert_answered(&first, "hush");
-    assert_int_equal(user.n_asked, 2);
-    askpass_report_login(&first.a, &first.options, true);
-    pthread_join(thread, NULL);
-    assert_answered(&second, "hush");
-    assert_int_equal(user.n_asked, 2);
-    /* The second ssh asks again, so the stored answer is wrong for it, and the user is asked. */
-    user.answer = "other";
-    serve_question(&second);
-    assert_answered(&second, "other");
-    assert_int_equal(user.n_asked, 3);
-    askpass_report_login(&second.a, &second.options, true);
-    askpass_release(&first.a);
-    askpass_release(&second.a);
-    keyring_free(keyring);
+    unsigned asked = r->user.n_asked;
+    r->user.answer = answer;
+    serve_question(&r->ssh[ssh]);
+    assert_answered(&r->ssh[ssh], answer);
+    assert_int_equal(r->user.n_asked, asked + 1);
 }
 
-static void a_wrong_answer_is_forgotten(void **state)
+/* The keyring gives this answer to the ssh. */
+static void assert_kept(struct run *r, size_t ssh, const char *answer)
 {
-    struct keyring *keyring = NULL;
+    unsigned asked = r->user.n_asked;
+    serve_question(&r->ssh[ssh]);
+    assert_answered(&r->ssh[ssh], answer);
+    assert_int_equal(r->user.n_asked, asked);
+}
+
+static void a_passphrase_is_asked_for_once(void **state)
+{
+    struct run r;
     struct err err = ERR_INIT;
-    struct user user = {.answer = "wrong"};
-    assert_ok(keyring_new(&keyring, &err), &err);
-    struct dialogue first = make_dialogue(*state, "1", keyring, &user),
-                    second = make_dialogue(*state, "2", keyring, &user),
-                    third = make_dialogue(*state, "3", keyring, &user);
-    serve_question(&first);
-    askpass_report_login(&first.a, &first.options, false);
-    user = (struct user){.kind = ERR_NOT_FOUND};
-    serve_question(&second);
-    assert_refused(second.program.rc, &second.program.err, ERR_NOT_FOUND, "profgrab gave no answer");
-    assert_int_equal(user.n_asked, 1);
-    /* A question that the user declined is declined for all ssh processes. */
-    serve_question(&third);
-    assert_refused(third.program.rc, &third.program.err, ERR_NOT_FOUND, "profgrab gave no answer");
-    assert_int_equal(user.n_asked, 1);
-    struct dialogue *const all[] = {&first, &second, &third};
+    pthread_t thread;
+    start_run(&r, *state);
+    ask_user_for(&r, 0, "wrong");
+    /* The second ssh waits for the right answer to the first, but not for the end of its login. */
+    assert_ok(thread_start(&thread, serve_question, &r.ssh[1], &err), &err);
+    ask_user_for(&r, 0, "hush hush");
+    pthread_join(thread, NULL);
+    assert_answered(&r.ssh[1], "hush hush");
+    assert_int_equal(r.user.n_asked, 2);
+    end_run(&r);
+}
+
+static void a_key_that_changed_is_asked_for_again(void **state)
+{
+    struct run r;
+    start_run(&r, *state);
+    ask_user_for(&r, 0, "hush hush");
+    make_key(r.path, "other words");
+    assert_kept(&r, 1, "hush hush");
+    /* The second ssh repeats its question, so the kept answer is wrong. */
+    ask_user_for(&r, 1, "wrong");
+    assert_true(r.user.is_retry);
+    ask_user_for(&r, 1, "other words");
+    assert_kept(&r, 2, "other words");
+    end_run(&r);
+}
+
+static void one_ssh_may_need_a_passphrase_twice(void **state)
+{
+    struct run r;
+    start_run(&r, *state);
+    ask_user_for(&r, 0, "hush hush");
+    assert_kept(&r, 0, "hush hush");
+    /* For that question the answer was wrong. */
+    ask_user_for(&r, 0, "hush hush");
+    assert_true(r.user.is_retry);
+    end_run(&r);
+}
+
+/* ssh goes on to its next key after several wrong answers, and may log in with it. */
+static void a_wrong_answer_is_not_kept(void **state)
+{
+    struct run r;
+    start_run(&r, *state);
+    for (unsigned i = 0; i < 3; i++)
+        ask_user_for(&r, 0, "wrong");
+    r.ssh[0].program.prompt = "Enter passphrase for key '/other': ";
+    ask_user_for(&r, 0, "any");
+    ask_user_for(&r, 1, "wrong");
+    assert_false(r.user.is_retry);
+    /* The login of the second ssh ends. */
+    askpass_release(&r.ssh[1].a);
+    ask_user_for(&r, 2, "wrong");
+    assert_false(r.user.is_retry);
+    end_run(&r);
+}
+
+/* ssh prints only the beginning of a long name, which two keys may share. */
+static void answers_for_cut_key_names_are_not_stored(void **state)
+{
+    struct run r;
+    start_run_with(&r, *state, format_text("%s/%0*d", (char *)*state, 99 - (int)strlen(*state), 0));
+    assert_int_equal(strlen(r.path), 100);
     for (size_t i = 0; i < 3; i++) {
-        askpass_report_login(&all[i]->a, &all[i]->options, false);
-        askpass_release(&all[i]->a);
+        ask_user_for(&r, i, "hush hush");
+        assert_true(r.user.bypass_keyring);
     }
-    keyring_free(keyring);
+    end_run(&r);
+}
+
+static void answers_for_files_without_a_passphrase_are_not_kept(void **state)
+{
+    struct run r;
+    start_run(&r, *state);
+    make_key(r.path, "");
+    ask_user_for(&r, 0, "hush hush");
+    unlink(r.path);
+    askpass_release(&r.ssh[0].a);
+    ask_user_for(&r, 1, "hush hush");
+    free(scratch_file(*state, "k", "no key", 6));
+    askpass_release(&r.ssh[1].a);
+    ask_user_for(&r, 2, "hush hush");
+    ask_user_for(&r, 2, "");
+    end_run(&r);
+}
+
+static void a_declined_question_is_declined_for_all(void **state)
+{
+    struct run r;
+    start_run(&r, *state);
+    r.user.kind = ERR_NOT_FOUND;
+    for (size_t i = 0; i < 3; i++) {
+        serve_question(&r.ssh[i]);
+        assert_refused(r.ssh[i].program.rc, &r.ssh[i].program.err, ERR_NOT_FOUND, "profgrab gave no answer");
+        assert_int_equal(r.user.n_asked, 1);
+    }
+    end_run(&r);
 }
 
 /* profgrab declines these questions without asking the user, as with strict checking. */
@@ -454,7 +543,11 @@ int main(void)
         SCRATCH(ssh_gets_no_answer_if_the_user_gives_none),
         SCRATCH(questions_about_host_keys_are_declined),
         SCRATCH(a_passphrase_is_asked_for_once),
-        SCRATCH(a_wrong_answer_is_forgotten),
+        SCRATCH(a_key_that_changed_is_asked_for_again),
+        SCRATCH(one_ssh_may_need_a_passphrase_twice),
+        SCRATCH(a_wrong_answer_is_not_kept),
+        SCRATCH(answers_for_files_without_a_passphrase_are_not_kept),
+        SCRATCH(a_declined_question_is_declined_for_all),
         SCRATCH(a_server_that_imitates_sshs_prompt_gets_no_passphrase),
         SCRATCH(answers_for_cut_key_names_are_not_stored),
         SCRATCH(a_password_is_asked_for_at_each_host),
