@@ -200,7 +200,7 @@ static const struct finding_rule rules[] = {
      .severity = FINDING_SUSPECT,
      .apply = rule_goroutines_leak,
      .sentence = "{0} are in {1}{2}{3}: a leak, or a pool with nothing to do",
-     .arguments = {"goroutines", "function", " (state)", ", half of them for a time or longer"},
+     .arguments = {"goroutines", "function", " (state)", ", half of them for that time or longer"},
      .evidence = "goroutines of one state, stack and creator that do not wait for the network",
      .threshold = "100 goroutines, half of which have waited 10 minutes; or 10,000 goroutines",
      .look = "that function, and the function that created them",
@@ -240,7 +240,7 @@ static const struct finding_rule rules[] = {
      .sentence = "{0} {1} of memory from {2}, {3} {4} (of {5} in use)",
      .arguments = {"hosts hold", "bytes", "function", "baseline hosts", "their bytes", "bytes of both"},
      .evidence = "two sides: inuse_space of a process, for the innermost of the program's own functions; "
-                 "the sampling error is estimated as if each sample stood for the profile's sampling rate "
+                 "the sampling error is estimated as if each sample stood for one sampling interval "
                  "(512 kB by default)",
      .threshold = "10 % of the heap more, and 1.5 times the baseline",
      .look = "the function that allocated it",
@@ -263,11 +263,11 @@ static const struct finding_rule rules[] = {
      .severity = FINDING_SUSPECT,
      .apply = rule_comparison_allocated,
      .percent = 10,
-     .sentence = "{0} {1} % of its bytes in {2}, {3} {4} %",
+     .sentence = "{0} {1} % of all bytes in {2}, {3} {4} %",
      .arguments = {"hosts allocated", "share", "function", "baseline hosts", "their share"},
      .evidence =
          "two sides: the share of alloc_space, for the innermost of the program's own functions; since the "
-         "processes started, unless the profiles are differences",
+         "processes started, unless the profiles are deltas",
      .threshold = "10 percentage points more",
      .look = "the function that allocates",
      .look_type = "alloc_space",
@@ -343,11 +343,12 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_CPU,
      .apply = rule_cpu_hot,
      .percent = 10,
-     .sentence = "{0}: outside of Go's runtime {1} used most itself, {2} %{3}",
+     .sentence = "{0}: outside of Go's runtime {1} used most CPU time itself, {2} %{3}",
      .arguments = {"CPU use", "function", "share", ", and function with all that it calls share %"},
-     .evidence = "CPU time divided by the profile's duration; the function outside of package runtime with "
-                 "the largest flat; of the program's own functions whose cum is at least half the CPU time, "
-                 "the one with the smallest cum; if there is none, the one with the largest cum",
+     .evidence =
+         "CPU time divided by the profile's duration. The first function has the largest flat outside of "
+         "package runtime. The second one has the smallest cum of at least half the CPU time among the "
+         "program's own functions; without such a function, the largest cum",
      .look = "the first of the two functions",
      .source = "profile.proto: duration_nanos; cmd/pprof: flat and cum" OURS},
     {.id = "against-alike",
@@ -438,7 +439,7 @@ static const struct finding_rule rules[] = {
      .input = FINDING_FROM_GROWTH,
      .apply = rule_growth_waited,
      .sentence = "goroutines waited {0} {1}{2}: {4} {3} % of it{5}",
-     .arguments = {"time waited", "within time", ", time a second", "share", "function", " (profile)"},
+     .arguments = {"time waited", "within time", ", that much per second", "share", "function", " (profile)"},
      .evidence = "two snapshots: the delay of a block or mutex profile, for the innermost of the program's "
                  "own functions",
      .threshold = NONE,
@@ -471,7 +472,7 @@ static const struct finding_rule rules[] = {
      .sentence = "{0} allocated in all ({1}): {3} {2} % of it, {5} at a time{4}",
      .arguments = {"bytes", "objects", "share", "function", ", and function with all that it calls share %",
                    "mean size"},
-     .evidence = "alloc_space since the process started (in a difference: during its duration), for the "
+     .evidence = "alloc_space since the process started (in a delta: during its duration), for the "
                  "innermost of the program's own functions; its bytes divided by its objects",
      .threshold = NONE,
      .look = "the function that allocated most",

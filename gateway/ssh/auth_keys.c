@@ -18,7 +18,7 @@ const char *auth_candidate_describe(const struct candidate *c, char *dst, size_t
     char type[64], fingerprint[SSH_FINGERPRINT];
     if (c->certificate) {
         bool expired = c->certificate->valid_before < (uint64_t)clock_utc() / 1000;
-        snprintf(dst, cap, "\"%s\" by %s%s", c->certificate->id, c->certificate->authority,
+        snprintf(dst, cap, "\"%s\" signed by %s%s", c->certificate->id, c->certificate->authority,
                  expired ? " (expired)" : "");
         return "certificate";
     }

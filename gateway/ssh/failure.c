@@ -48,8 +48,8 @@ static const struct row {
                                     "your own ssh"},
     [FAILURE_KEY_OF_OTHER_TYPE] =
         {ERR_HOST_KEY, false, KEY_UNKNOWN,
-         "another machine may intercept the connection; only if you know why it does "
-         "not show that key any more, remove {}"},
+         "another machine may intercept the connection; only if you know why the host "
+         "no longer has that key, remove {}"},
     [FAILURE_KEY_REVOKED] = {ERR_HOST_KEY, false, "{}: host key {} is revoked by {}",
                              "the person who revoked it knows the reason and the present key of the host"},
     [FAILURE_KEY_REVOKED_TO_SSH] = {ERR_HOST_KEY, false, "{}: host key {}is revoked", NULL},

@@ -432,10 +432,10 @@ EOF
         host_with certified2 "IdentityFile $PWD/$type" 'IdentitiesOnly yes'
         run_mine
         if [[ $type == ecdsa ]] || ! old_libssh2; then
-            assert_authenticated_by "certificate \\\"$type of ann\\\" by SHA256:"
+            assert_authenticated_by "certificate \\\"$type of ann\\\" signed by SHA256:"
         else
             assert_status 1
-            assert_stderr_has "the certificate \"$type of ann\" by SHA256:"
+            assert_stderr_has "the certificate \"$type of ann\" signed by SHA256:"
             assert_stderr_has 'is a certificate of a type that this libssh2 cannot use'
         fi
     done

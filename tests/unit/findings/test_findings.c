@@ -214,11 +214,11 @@ static void cpu_findings_have_their_sentences(void **state)
         "allocating took 40 % of the CPU time (runtime.mallocgc): many allocations, 75 % of that in "
         "main.(*tree).add",
         "main.(*tree).add");
-    assert_finding(
-        &findings, "cpu-hot",
-        "CPU was 100 % busy (100 % is one core): outside of Go's runtime strconv.formatBits used most "
-        "itself, 25 %, and main.build with all that it calls 65 %",
-        "strconv.formatBits");
+    assert_finding(&findings, "cpu-hot",
+                   "CPU was 100 % busy (100 % is one core): outside of Go's runtime strconv.formatBits used "
+                   "most CPU time "
+                   "itself, 25 %, and main.build with all that it calls 65 %",
+                   "strconv.formatBits");
     assert_string_equal(findings.items[0].rule->id, "allocation"); /* the heavier one */
     assert_false((findings.items[2].rule->severity == FINDING_SUSPECT));
     findings_release(&findings);
@@ -293,8 +293,8 @@ static void the_cpu_summary_depends_on_the_samples_of_functions(void **state)
     p->duration_ns = 0; /* not known */
     add_cpu(p, "main.f main.main", 20);
     findings = findings_of(p, &default_subject);
-    assert_finding(&findings, "cpu-hot", "CPU: outside of Go's runtime main.f used most itself, 100 %",
-                   "main.f");
+    assert_finding(&findings, "cpu-hot",
+                   "CPU: outside of Go's runtime main.f used most CPU time itself, 100 %", "main.f");
     findings_release(&findings);
 }
 
@@ -397,11 +397,11 @@ static void time_of_profilers_is_reported_separately(void **state)
         "the profilers themselves caused 70 % of the CPU time (runtime/pprof.profileWriter): it is the "
         "cost of taking profiles, not of the service",
         "runtime/pprof.profileWriter");
-    assert_finding(
-        &findings, "cpu-hot",
-        "CPU was 100 % busy (100 % is one core): outside of Go's runtime main.work used most itself, "
-        "30 %",
-        "main.work");
+    assert_finding(&findings, "cpu-hot",
+                   "CPU was 100 % busy (100 % is one core): outside of Go's runtime main.work used most CPU "
+                   "time itself, "
+                   "30 %",
+                   "main.work");
     findings_release(&findings);
     /* The handler of a CPU profile sleeps, which is not a wait of the service. */
     struct finding_subject s = default_subject;
