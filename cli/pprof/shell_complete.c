@@ -44,13 +44,14 @@ static void find_functions(const struct profile *p, struct str part, struct cand
     }
 }
 
-/* Returns whether a text is printable ASCII, which a terminal does not interpret. */
+/* Returns whether a text is one word of printable ASCII: a terminal does not interpret it, and it cannot end
+ * a command with a file to write (`>FILE`). */
 static bool is_plain_word(struct str s)
 {
     for (size_t i = 0; i < s.n; i++)
-        if (s.p[i] < ' ' || s.p[i] > '~')
+        if (s.p[i] <= ' ' || s.p[i] > '~')
             return false;
-    return true;
+    return s.n > 0 && s.p[0] != '>';
 }
 
 bool shell_complete(const struct profile *p, struct str line, struct str *ret_word, struct buf *to)
@@ -70,7 +71,7 @@ bool shell_complete(const struct profile *p, struct str line, struct str *ret_wo
         find_names(last, &found);
     else if (f && f->group == FORMAT && !str_is(first, "tags"))
         find_functions(p, (struct str){last.p + excluded, last.n - excluded}, &found);
-    if (!found.text.n || found.several || !is_plain_word(found.text))
+    if (found.several || !is_plain_word(found.text))
         return false;
     buf_adds(to, excluded ? "-" : "");
     buf_add(to, found.text.p, found.text.n);

@@ -1,11 +1,10 @@
 /* Starts the programs that show a report. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/pprof/pprof.h"
+#include "cli/term/signals.h"
 #include "base/banned.h"
 
 /* A browser may be a script that starts another program and ends before that program has opened the file. A
@@ -15,13 +14,18 @@
 /* The failure of a viewer is an error only within this time: later, the viewer has shown the file. */
 #define FAILURE_MS 5000
 
-/* Waits for the viewer's end, without a limit. */
+/* How often profgrab looks whether the viewer has ended. */
+#define LOOK_MS 50
+
+/* Waits for the viewer's end, or for a signal, after which the viewer goes on alone. */
 static int wait_for_viewer(const char *viewer, pid_t pid, struct err *err)
 {
-    siginfo_t info;
     int64_t began = clock_now();
-    while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
-        continue;
+    while (!proc_has_ended(pid, NULL)) {
+        fd_wait(-1, 0, clock_deadline(LOOK_MS), signals_cancel_fd(), NULL);
+        if (signals_received())
+            return 0;
+    }
     int code = proc_end(pid);
     /* 127: the child process could not run the program. */
     if (code == 127)

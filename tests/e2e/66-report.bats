@@ -262,6 +262,25 @@ SH
     [[ -s $output && ! -e seen.html ]]
 }
 
+@test "a signal ends view at once, also if the browser ignores it, and the browser goes on" {
+    cat >browser <<'SH'
+#!/bin/sh
+trap '' INT TERM HUP
+echo $$ >browser.pid
+sleep 30
+SH
+    chmod +x browser
+    BROWSER=$PWD/browser "$profgrab_program" view "$RIG_DIR/profiles/labels.pb.gz" 3>&- &
+    local view=$! browser
+    until [[ -s browser.pid ]]; do sleep 0.05; done
+    browser=$(cat browser.pid)
+    kill -TERM "$view"
+    timeout 10 tail --pid="$view" -f /dev/null
+    wait "$view"
+    kill -0 "$browser"
+    kill -KILL -- "-$browser" 2>/dev/null || kill -KILL "$browser"
+}
+
 @test "view of an encrypted bundle keeps the page in memory, and warns about its plain text" {
     ssh-keygen -q -t ed25519 -N '' -f key
     profgrab bundle encrypt --encrypt-to key.pub -o b.tar.gz.age "$RIG_DIR/good.tar.gz"

@@ -122,8 +122,8 @@ static int set_up(void **state)
 {
     static struct fixture f;
     static const char *const types[] = {"alloc_space", "inuse_space"};
-    static const char *const functions[] = {"main.serve", "main.server.Close", "runtime.mallocgc",
-                                            "evil\033[2J"};
+    static const char *const functions[] = {"main.serve",  "main.server.Close", "runtime.mallocgc",
+                                            "evil\033[2J", "unsafe >file",      ">unsafe2"};
     struct err err = ERR_INIT;
     f.profile = profile_new(&err);
     assert_non_null(f.profile);
@@ -131,7 +131,7 @@ static int set_up(void **state)
         assert_ok(profile_add_sample_type(f.profile,
                                           (struct profile_value_type){intern(f.profile, types[i]), 0}, &err),
                   &err);
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         assert_ok(profile_add_function(
                       f.profile,
                       &(struct profile_function){.id = i + 1, .name = intern(f.profile, functions[i])}, &err),
@@ -260,6 +260,11 @@ static void the_tab_key_completes_words(void **state)
     assert_completed(f, "top 3 -malloc", "-malloc", "-runtime.mallocgc");
     assert_completed(f, "list serve", "serve", NULL);
     assert_completed(f, "list evil", "evil", NULL);
+    /* These would write a file. */
+    assert_completed(f, "list unsafe", "unsafe", NULL);
+    assert_completed(f, "list unsafe2", "unsafe2", NULL);
+    assert_completed(f, "list >unsafe", ">unsafe", NULL);
+    assert_completed(f, "list le >fi", ">fi", NULL);
     assert_completed(f, "tags malloc", "malloc", NULL);
     assert_completed(f, "bogus malloc", "malloc", NULL);
 }
