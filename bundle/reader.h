@@ -19,8 +19,8 @@ struct reader_member {
     int64_t mtime; /* seconds */
 };
 
-/* Opens a bundle. `identities` can decrypt an encrypted bundle (NULL: none). Their cancel descriptor also
- * ends reads of a bundle that is not encrypted. */
+/* Opens a bundle. `identities` can decrypt an encrypted bundle (NULL: none). The cancel descriptor of
+ * `identities` ends later reads, also of a bundle that is not encrypted. */
 int reader_open(const char *path, struct age_identities *identities, struct reader **ret, struct err *err);
 void reader_free(struct reader *r);
 

@@ -314,7 +314,7 @@ static const struct finding_rule rules[] = {
      .per_service = true,
      .apply = check_reconnected,
      .sentence = "fetched over a new connection, since the one before had closed: it may come from another "
-                 "process than the earlier items",
+                 "process than what came before",
      .evidence = "the service closed the connection between two items",
      .source = "HTTP/1.1 keep-alive"},
     {.id = "renewed",
@@ -377,9 +377,8 @@ static const struct finding_rule rules[] = {
     {.id = "text-guarded",
      .topic = FINDING_TOPIC_BODY,
      .number = FETCH_FINDING_TEXT_GUARDED,
-     .sentence = "the process has {0} goroutines, more than {1}: their text is grouped by stack, since a "
-                 "full dump would "
-                 "stop it for long",
+     .sentence = "the process has {0} goroutines, more than {1}: their text is grouped by stack, because "
+                 "a full dump would stop the process for long",
      .arguments = {"number", "limit"},
      .evidence = "the count on the index page",
      .source = "runtime.Stack stops the process while it writes"},

@@ -59,7 +59,7 @@ static const char *const compile_names[] = {"regexp.Compile*", "regexp.MustCompi
                                             "regexp/syntax.Parse", NULL};
 static const char *const encoding_names[] = {"encoding/json.*", "encoding/xml.*", "encoding/gob.*", NULL};
 
-/* findings_finish orders facts by their position in this table. */
+/* findings_finish orders the findings that are facts by the position of their rules in this table. */
 static const struct finding_rule rules[] = {
     {.id = "gc-share",
      .topic = FINDING_TOPIC_CPU,
@@ -356,8 +356,9 @@ static const struct finding_rule rules[] = {
      .input = FINDING_FROM_COMPARISON,
      .apply = rule_comparison_alike,
      .percent = 10,
-     .sentence = "the CPU profiles of {0} and {1} are alike: no function's share is {2} percentage points "
-                 "larger on {0}, beyond the sampling error{3}",
+     .sentence =
+         "the CPU profiles of {0} and {1} are alike: no function's share on {0} exceeds that on {1} by "
+         "{2} percentage points and the sampling error{3}",
      .arguments = {"hosts", "baseline hosts", "number", "; CPU use of both"},
      .evidence = "two sides with at least 20 samples each, without a finding of against-cpu",
      .threshold = NONE,
@@ -469,7 +470,7 @@ static const struct finding_rule rules[] = {
     {.id = "heap-allocated",
      .topic = FINDING_TOPIC_HEAP,
      .apply = rule_heap_allocated,
-     .sentence = "{0} allocated in all ({1}): {3} {2} % of it, {5} at a time{4}",
+     .sentence = "{0} allocated in all ({1}): {3} allocated {2} % of it, {5} an object{4}",
      .arguments = {"bytes", "objects", "share", "function", ", and function with all that it calls share %",
                    "mean size"},
      .evidence = "alloc_space since the process started (in a delta: during its duration), for the "

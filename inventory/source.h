@@ -31,7 +31,7 @@ struct source {
     struct service *endpoint;      /* the server to ask; `path` includes the query. NULL: a file */
     struct strlist jobs;           /* use only targets of these jobs; empty: all */
     const struct service *service; /* the template for the name and all settings but the port; NULL: none */
-    const struct host *host;       /* owns the targets with a loopback address; NULL: none does */
+    const struct host *host;       /* targets with a loopback address belong to it; NULL: they are left out */
     const struct host *through;    /* the host that sends the request; NULL: this machine */
     char *match;        /* a pattern that finds the host's name in a target's HOST:PORT; NULL: none */
     void *matcher;      /* the compiled pattern (pcre2_code) */
@@ -42,7 +42,7 @@ struct source {
 /* A source in one run. struct targets owns it. */
 struct source_use {
     const struct source *source;
-    const struct host *host; /* owns the targets with a loopback address; NULL: none does */
+    const struct host *host; /* targets with a loopback address belong to it; NULL: they are left out */
     bool is_only;            /* --from names this source: the run uses only its services */
     int64_t answered_at;     /* the time of the answer, UTC in milliseconds; 0: no answer */
 };

@@ -31,7 +31,7 @@ int tagfilter_check(const struct tagfilter *f, struct err *err);
 int prune_from(struct profile *p, struct regex *r, struct err *err);
 
 /* Works like report_prune, with the caller's budget of steps. */
-int prune_by_profile(struct profile *p, struct regex_budget *budget, struct err *err);
+int prune_by_own_patterns(struct profile *p, struct regex_budget *budget, struct err *err);
 
 /* Adds frames made from labels: tagroot and tagleaf. */
 int tagroots_add(struct report *report);

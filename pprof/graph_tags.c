@@ -17,8 +17,9 @@ struct tagger {
     uint32_t bytes_key; /* the key of the numbers that are shown */
     uint32_t base_key;  /* the key of the label that marks the samples of a difference's base */
     uint32_t *labels;   /* by sample: its joined labels */
-    uint64_t
-        *weights; /* by string of a joined label or a number: its weight in all samples, at most INT64_MAX */
+    /* Of each joined label or formatted number, by its index in the string table: its weight in all samples,
+     * at most INT64_MAX. */
+    uint64_t *weights;
     size_t n_weights, cap_weights;
     uint32_t *stamps; /* by node: the `stamp` of the last sample that has the node */
     uint32_t stamp;
@@ -288,7 +289,7 @@ static int make_tags(struct tagger *tagger)
     return 0;
 }
 
-int graph_tags_find(struct graph_tags *t, struct report *report, const struct graph *g, int64_t cutoff)
+int graph_tags_make(struct graph_tags *t, struct report *report, const struct graph *g, int64_t cutoff)
 {
     struct tagger tagger = {
         .tags = t, .report = report, .g = g, .cutoff = cutoff, .text = BUF_INIT(LABELS_MAX_BYTES)};

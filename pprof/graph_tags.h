@@ -37,7 +37,7 @@ struct graph_tags {
 
 /* Makes the tags whose value is at least the cutoff, for the shown nodes of g. Call it before the report's
  * unit is chosen. Call graph_tags_release even after a failure. */
-int graph_tags_find(struct graph_tags *t, struct report *report, const struct graph *g, int64_t cutoff);
+int graph_tags_make(struct graph_tags *t, struct report *report, const struct graph *g, int64_t cutoff);
 void graph_tags_release(struct graph_tags *t);
 
 /* Returns the number of a node's tags that have a flat value. */

@@ -154,7 +154,7 @@ static int compile_whole(struct str pattern, struct regex_budget *budget, struct
     return rc;
 }
 
-int prune_by_profile(struct profile *p, struct regex_budget *budget, struct err *err)
+int prune_by_own_patterns(struct profile *p, struct regex_budget *budget, struct err *err)
 {
     struct regex *drop = NULL, *keep = NULL;
     int rc = 0;
@@ -169,7 +169,7 @@ int prune_by_profile(struct profile *p, struct regex_budget *budget, struct err 
 int report_prune(struct profile *p, struct err *err)
 {
     struct regex_budget *budget = regex_budget_for_profile(p);
-    int rc = budget ? prune_by_profile(p, budget, err) : err_nomem(err);
+    int rc = budget ? prune_by_own_patterns(p, budget, err) : err_nomem(err);
     regex_budget_free(budget);
     return rc;
 }

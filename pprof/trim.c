@@ -84,7 +84,7 @@ static int choose_nodes(struct report *report, struct graph *g, struct graph_tag
     if (node_cutoff > 0)
         report->nodes_dropped = graph_keep(g, node_cutoff);
     report->nodes_before_limit = g->n_order;
-    if (tags && (graph_connect(g, report->err) < 0 || graph_tags_find(tags, report, g, node_cutoff) < 0))
+    if (tags && (graph_connect(g, report->err) < 0 || graph_tags_make(tags, report, g, node_cutoff) < 0))
         return -1;
     if (graph_sort(g, choose_order(report), report->err) < 0)
         return -1;

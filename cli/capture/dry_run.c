@@ -100,7 +100,7 @@ static void print_total(const struct estimates *e)
 
 static void print_table(const struct estimates *e)
 {
-    struct rows rows = {.columns = "lllrrl", .fold_below = SIZE_MAX};
+    struct rows rows = {.columns = "lllrrl", .min_last_cell = SIZE_MAX};
     rows_add(&rows, (const char *const[]){"HOST", "SERVICE", "ROUTE", "TIME", "BYTES", "ITEMS"});
     for (size_t i = 0; i < e->n; i++)
         add_row(&rows, &e->items[i]);

@@ -73,7 +73,7 @@ static bool is_repeated(const struct outcomes *t, size_t i)
 
 void outcome_table_print(const struct outcomes *t, bool all, FILE *out)
 {
-    struct rows table = {.columns = "lrrrl", .fold_below = 40};
+    struct rows table = {.columns = "lrrrl", .min_last_cell = 40};
     size_t n_complete = 0;
     for (size_t i = 0; i < t->targets->n; i++)
         n_complete += outcome_is_complete(&t->items[i]);

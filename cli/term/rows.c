@@ -62,7 +62,7 @@ static void print_row(const struct rows *rows, size_t first, const size_t *width
     const char *last = rows->cells.items[first + n_cells - 1];
     size_t at = find_last_column(widths, n_cells);
     bool fits = width == 0 || columns_width(last) + at <= width;
-    bool below = !fits && (at >= width || width - at < rows->fold_below) && rows->fold_below > 0;
+    bool below = !fits && (at >= width || width - at < rows->min_last_cell) && rows->min_last_cell > 0;
     while (n_shown > 1 && (!*rows->cells.items[first + n_shown - 1] || (below && n_shown == n_cells)))
         n_shown--;
     for (size_t i = 0; i < n_shown; i++)

@@ -6,13 +6,13 @@
 
 #include "base/base.h"
 
-/* Initialise `columns` and `fold_below`; zero the other members. */
+/* Initialise `columns` and `min_last_cell`; zero the other members. */
 struct rows {
     const char *columns;  /* a letter for each column: `l` aligns it left, `r` right */
     struct strlist cells; /* row after row */
-    /* A last cell that does not fit is folded below its line if the line has fewer columns left for the cell
-     * than this; otherwise it is cut. 0: always cut; SIZE_MAX: always fold. */
-    size_t fold_below;
+    /* If the last cell does not fit into its line: it continues on the next lines if fewer columns than this
+     * are left for it, otherwise it is cut. 0: always cut; SIZE_MAX: never cut. */
+    size_t min_last_cell;
     bool failed; /* memory ran out: rows are missing */
 };
 

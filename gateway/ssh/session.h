@@ -27,7 +27,8 @@ void session_close(struct session *s);
 /* Passes ownership of the process behind the descriptor to the session; NULL: none. session_close ends it. */
 void session_set_proxy(struct session *s, struct proxy *proxy);
 
-/* Returns the facts about the hop. The files of the login write the facts that they find there. */
+/* Returns the facts about the hop, to which the files of the login (auth.c, host_key.c, ...) add what they
+ * learn. */
 struct gateway_hop *session_facts(struct session *s);
 
 /* ---- the login ----------------------------------------------------------------------------------------- */
@@ -40,7 +41,7 @@ struct gateway_hop *session_facts(struct session *s);
 int session_handshake(struct session *s, const struct ssh_config *config, const struct known_hosts *known,
                       struct err *err);
 
-/* Writes the result of the handshake: "BANNER, KEY EXCHANGE, CIPHER", with ", compressed". */
+/* Writes the result of the handshake: "BANNER, KEY EXCHANGE, CIPHER", and ", compressed" if it is. */
 void session_describe(const struct session *s, char *dst, size_t cap);
 
 /* Sends the queued data, then waits until the session can make progress. */
@@ -51,6 +52,7 @@ int64_t session_deadline(const struct session *s);
 int session_cancel_fd(const struct session *s);
 /* Excludes `ns` of this thread's CPU time, which opening a key has taken, from the limit of the login. */
 void session_exclude_cpu(struct session *s, int64_t ns);
+/* Returns the limits of a program that the login starts, such as a helper of a security key. */
 struct proc_limits session_program_limits(const struct session *s);
 
 /* Returns the session for calls of libssh2. */
@@ -104,9 +106,9 @@ uint64_t session_bytes_read(const struct session *s);
 int64_t session_last_receive_time(const struct session *s);
 
 /*
- * For a session without links: lets libssh2 read and answer the server's messages. libssh2 reads only for a
- * channel, so the first data opens a channel without a destination, the idle channel. If the server refuses
- * the channel, libssh2 has still read and answered; each call tries again.
+ * For a session without open channels: lets libssh2 read and answer the server's messages. libssh2 reads only
+ * for a channel, so the first data opens a channel without a destination, the idle channel. If the server
+ * refuses the channel, libssh2 has still read and answered; each call tries again.
  */
 void session_serve_idle(struct session *s);
 bool session_idle_is_opening(const struct session *s);

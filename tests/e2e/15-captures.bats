@@ -202,7 +202,7 @@ secret() {
 @test "damaged bodies: cut, with a proper end of the chunks" { row 1 cutgzipchunked heap; }
 @test "damaged bodies: a trace cut in half, with the right length" { row 1 cuttrace trace=1s; }
 @test "damaged bodies: no answer at all" { row 1 hangup heap; }
-@test "damaged bodies: more bytes than promised" { row 1 overlong heap; }
+@test "damaged bodies: a body longer than its Content-Length, of which only that length is read" { row 1 overlong heap; }
 @test "damaged bodies: one wrong bit" { row 1 badcrc heap; }
 @test "damaged bodies: random bytes" { row 1 notgzip heap; }
 @test "damaged bodies: gzip without a profile" { row 1 badproto heap; }

@@ -128,7 +128,7 @@ hop() { # EXPRESSION: evaluates it over the one hop in the manifest of the bundl
     assert_refused "not in $known, $PWD/second, $PWD/global file" '# nothing here'
 }
 
-@test "a revoked key is refused, before or after the line that lists it" {
+@test "a revoked key is refused, whether its line is before or after the one that accepts it" {
     assert_refused "is revoked by $known:1" "@revoked $name $key" "$name $key"
     assert_refused "is revoked by $known:2" "$name $key" "@revoked * $key"
     assert_trusted "@revoked $name $other" "$name $key"
@@ -238,7 +238,7 @@ run_auto() {
     assert_equal "$(cat "$file")" "$name $key"
 }
 
-@test "accept-new of the configuration applies, check reports it, and HashKnownHosts and a cut last line are respected" {
+@test "accept-new of the configuration applies, check reports it, and HashKnownHosts applies, and a last line without an end stays as it is" {
     printf 'elsewhere %s' "$other" >"$known"
     host_with "UserKnownHostsFile $known" 'StrictHostKeyChecking accept-new' 'HashKnownHosts yes'
     run_check

@@ -371,7 +371,7 @@ SCRIPT
     done
 }
 
-@test "Ctrl-C or kill -9 during standard input leaves no file" {
+@test "Ctrl-C or kill -9 while standard input is read leaves no file" {
     head -c 100000 /dev/zero >plain
     stall plain 100000 encrypt --encrypt-to "$RIG_DIR/id.pub" -o out
     assert_left plain

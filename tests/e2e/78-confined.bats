@@ -161,7 +161,7 @@ replace() { # PATH link|relative|hard|fifo|socket|device|foreign|open
     assert_confined
 }
 
-@test "resume refuses and names every component that is not a file or directory of its own" {
+@test "resume refuses and names every entry that is not a file or directory of the user" {
     local component kind words
     for component in manifest.json README.md report.html file-03 "$SERVICE" "$SERVICE/heap.pb.gz" "$SERVICE/allocs.pb.gz.part" \
         "$SERVICE/allocs.pb.gz.damaged" "$SERVICE/allocs.pb.gz"; do

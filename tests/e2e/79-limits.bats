@@ -77,7 +77,7 @@ PY
     done
 }
 
-@test "holes of a file count in no limit: each command refuses it or takes at most 10 s and 300 MB" {
+@test "holes of a file raise no limit: each command refuses it or takes at most 10 s and 300 MB" {
     mkdir sparse
     printf 'a\0b' >sparse/cmdline.txt
     truncate -s 3G sparse/cmdline.txt

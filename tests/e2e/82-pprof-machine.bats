@@ -8,7 +8,7 @@ teardown_file() { :; }
 
 pprof_tests=$rig_root/tests/pprof
 
-# Makes program, with debug information, and program.pb, a profile of it that has names.
+# Makes the file `program` with debug information, and `program.pb`, a profile of it with the names of its functions.
 make_program() {
     python3 - "$pprof_tests" "$profgrab_program" "$PWD" <<'END'
 import subprocess, sys
@@ -31,7 +31,7 @@ with_objdump() {
     run --separate-stderr "$profgrab_program" pprof -tools="objdump:$PWD/tools,addr2line:/usr/bin" "${@:2}" program.pb
 }
 
-@test "-disasm and -weblist are the recorded ones of a recent google/pprof" {
+@test "-disasm and -weblist print what a recent google/pprof printed when it was recorded" {
     run env PROFGRAB="$profgrab_program" python3 "$pprof_tests/machine.py"
     echo "$output"
     ((status == 0))
@@ -88,7 +88,7 @@ END
 @test "without the binary or objdump, -weblist shows the sources and the reason, and -disasm fails" {
     make_program
     mv program gone
-    # Without a path, a directory of the tree with the name of the current one would be cut off the source's path.
+    # Without -source_path, pprof would cut the source's path at a directory that has the same name as the current one.
     run_profgrab pprof -weblist=work_leaf -source_path="$pprof_tests/symbols" -output=page.html program.pb
     assert_status 0
     grep -q "Note: open $PWD/program: no such file or directory" page.html

@@ -158,7 +158,7 @@ END
     assert_stderr_has 'profgrab: nothing has left this workstation'
 }
 
-@test "SIGINT while others are slow ends the program: a token's command, an agent, a tracker that reads nothing" {
+@test "SIGINT ends the program while it waits: for a token's command, an agent, a tracker that reads nothing" {
     make_bundle
     inventory "http://127.0.0.1:$PORT_gitlab" 'token_command: "touch asked; exec sleep 60"'
     in_background "$profgrab_program" attach b.tar.gz -i inventory.yaml --for gitaly

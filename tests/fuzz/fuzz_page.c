@@ -1,4 +1,5 @@
-/* The page of any profile or dump: it keeps the sums, and no text of the input is markup. */
+/* Draws the page of any profile or dump: its sums must be those of the input, and no text of the input may be
+ * markup. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         add_function(p, next_line(&rest), stack);
     size_t functions = p->n_functions, samples = p->n_samples;
     struct regex_budget *budget = regex_budget_new(STEPS);
-    int rc = prune_by_profile(p, budget, &err);
+    int rc = prune_by_own_patterns(p, budget, &err);
     assert(regex_budget_left(budget) <= STEPS);
     /* A failure leaves less of the budget than the most expensive step costs. */
     if (rc < 0)

@@ -178,7 +178,7 @@ static void circumstances_of_the_request_are_reported(void **state)
         findings_text(&e),
         "html-page: this is an HTML page, perhaps a login page, not the requested answer\n"
         "reconnected: fetched over a new connection, since the one before had closed: it may come "
-        "from another process than the earlier items\n"
+        "from another process than what came before\n"
         "waited: another client was profiling this process: this profile could begin only after 3s\n"
         "beside: taken at the same time as trace, block: each shows the other's work too\n");
     item.bytes = 0;

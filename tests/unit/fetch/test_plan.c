@@ -379,9 +379,8 @@ static void many_goroutines_are_grouped(void **state)
         "goroutines", "goroutine 10001",
         "/debug/pprof/goroutine > goroutines.pb.gz\n"
         "/debug/pprof/goroutine?debug=1 > goroutines-grouped.txt\n"
-        "! the process has 10001 goroutines, more than 10000: their text is grouped by stack, since a "
-        "full dump "
-        "would stop it for long\n");
+        "! the process has 10001 goroutines, more than 10000: their text is grouped by stack, because a "
+        "full dump would stop the process for long\n");
     /* A kind requested by name is fetched. */
     assert_plan("goroutines=text", "goroutine 5000000", "/debug/pprof/goroutine?debug=2 > goroutines.txt\n");
     static const char unknown[] =

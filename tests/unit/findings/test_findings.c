@@ -312,9 +312,10 @@ static void heap_findings_have_their_sentences(void **state)
     assert_int_equal(findings.n, 2);
     assert_finding(&findings, "heap-in-use",
                    "976.56kB of heap in use (110 objects): main.load allocated 75 % of it", "main.load");
-    assert_finding(&findings, "heap-allocated",
-                   "25.99MB allocated in all (1,235,577 objects): main.small 88 % of it, 19B at a time",
-                   "main.small");
+    assert_finding(
+        &findings, "heap-allocated",
+        "25.99MB allocated in all (1,235,577 objects): main.small allocated 88 % of it, 19B an object",
+        "main.small");
     findings_release(&findings);
     p = heap_profile();
     p->duration_ns = 5 * SECOND; /* a difference */

@@ -239,7 +239,7 @@ static void keep_note(void *ctx, const char *line)
     buf_adds(ctx, line);
 }
 
-static void a_second_child_leaves_out_a_costly_end(void **state)
+static void a_second_child_leaves_out_costly_comparisons_and_findings(void **state)
 {
     struct page_progress *progress = NULL;
     struct err err = ERR_INIT;
@@ -349,7 +349,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_idle_child_ends_at_its_limit, scratch_setup, scratch_teardown),
         cmocka_unit_test(a_copy_leaves_out_a_file_that_kills_the_child),
-        cmocka_unit_test(a_second_child_leaves_out_a_costly_end),
+        cmocka_unit_test(a_second_child_leaves_out_costly_comparisons_and_findings),
         cmocka_unit_test(a_page_without_its_end_has_all_files),
         cmocka_unit_test(a_full_page_has_both_sides),
         cmocka_unit_test(snapshots_of_a_pair_are_ordered_by_time),

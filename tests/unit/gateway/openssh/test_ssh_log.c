@@ -114,7 +114,7 @@ static void text_of_the_server_changes_no_facts(void **state)
     free(l);
 }
 
-static void versions_that_label_logins_are_known(void **state)
+static void versions_of_ssh_that_begin_prompts_with_the_login_are_known(void **state)
 {
     (void)state;
     static const struct {
@@ -487,7 +487,7 @@ int main(void)
         cmocka_unit_test(a_version_becomes_printable),
         cmocka_unit_test(a_new_host_is_recorded),
         cmocka_unit_test(text_of_the_server_changes_no_facts),
-        cmocka_unit_test(versions_that_label_logins_are_known),
+        cmocka_unit_test(versions_of_ssh_that_begin_prompts_with_the_login_are_known),
         cmocka_unit_test(a_log_may_arrive_byte_by_byte),
         cmocka_unit_test(the_method_of_authentication_is_read),
         cmocka_unit_test(the_reason_of_a_failure_is_read),
