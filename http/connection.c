@@ -257,9 +257,6 @@ static int set_error(const struct request *r, const char *url, struct err *err)
     case HTTP_FAILURE_RECEIVE:
         return err_set(err, ERR_FAILED, "the answer was cut off after %llu bytes",
                        (unsigned long long)r->response->bytes);
-    case HTTP_FAILURE_MEMORY: /* libcurl reports this also for a header of more than 100 kB */
-        return err_set(err, ERR_FAILED,
-                       "one of its headers is too large, or this workstation is out of memory");
     default:
         return err_set(err, ERR_FAILED, "%s", text_printable(shown, sizeof shown, text, strlen(text)));
     }

@@ -265,7 +265,11 @@ enum http_failure http_exchange_run(struct http_exchange *x)
     h->cpu_left = cpu_left(x, clock_now());
     h->cpu_left = h->cpu_left < CPU_NS_FIXED ? h->cpu_left : CPU_NS_FIXED;
     curl_multi_remove_handle(h->multi, h->easy);
-    if (code != CURLE_OK && !h->error_text[0])
+    /* libcurl reports a header of more than 100 kB as it reports a lack of memory. */
+    if (code == CURLE_OUT_OF_MEMORY)
+        snprintf(h->error_text, sizeof h->error_text,
+                 "one of its headers is too large, or this workstation is out of memory");
+    else if (code != CURLE_OK && !h->error_text[0])
         snprintf(h->error_text, sizeof h->error_text, "%s", curl_easy_strerror(code));
     return failure != HTTP_FAILURE_NONE ? failure : find_failure(x, code);
 }

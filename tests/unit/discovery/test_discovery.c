@@ -1114,6 +1114,45 @@ static void a_cached_answer_is_used_only_if_private_and_intact(void **state)
     inventory_free(other);
 }
 
+/* The name of the cache file depends on the kind, the address and the credentials. */
+static void a_cached_answer_belongs_to_one_source_and_its_credentials(void **state)
+{
+    static const char *const sources[] = {
+        "http_sd: 'http://x.example/'",
+        "http_sd: 'http://x.example/other'",
+        "prometheus: 'http://x.example/'",
+        "http_sd: 'http://x.example/', auth: { bearer_env: T }",
+        "http_sd: 'http://x.example/', auth: { bearer_env: U }",
+        "http_sd: 'http://x.example/', auth: { bearer_file: /T }",
+        "http_sd: 'http://x.example/', auth: { user: ann, password_env: T }",
+        "http_sd: 'http://x.example/', auth: { user: bob, password_env: T }",
+    };
+    enum { N = sizeof sources / sizeof *sources };
+    struct inventory *inventories[N];
+    char *cache = file_join(*state, "cache");
+    setenv("XDG_CACHE_HOME", cache, 1);
+    for (size_t i = 0; i < N; i++) {
+        char *line = format_text("  - { %s }\n", sources[i]);
+        inventories[i] = inventory_of(line);
+        free(line);
+    }
+    for (size_t stored = 0; stored < N; stored++) {
+        struct discovered found = {0};
+        cache_answer(first_source(inventories[stored]));
+        for (size_t i = 0; i < N; i++) {
+            assert_int_equal(discovery_cache_load(first_source(inventories[i]), NULL, &found, NULL),
+                             i == stored ? 0 : -1);
+            discovered_release(&found);
+        }
+        char *path = find_cached_file(*state);
+        assert_ok(file_remove(path, &(struct err)ERR_INIT), &(struct err)ERR_INIT);
+        free(path);
+    }
+    for (size_t i = 0; i < N; i++)
+        inventory_free(inventories[i]);
+    free(cache);
+}
+
 /* The name of the cache file depends on the server name and the TLS settings. */
 static void a_cached_answer_belongs_to_one_tls_server(void **state)
 {
@@ -1231,6 +1270,7 @@ int main(void)
         cmocka_unit_test(each_source_is_used_once_and_has_a_name),
         SCRATCH(a_cached_answer_is_used_only_if_private_and_intact),
         SCRATCH(a_cached_answer_belongs_to_one_connection),
+        SCRATCH(a_cached_answer_belongs_to_one_source_and_its_credentials),
         SCRATCH(a_cached_answer_belongs_to_one_tls_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -251,6 +251,9 @@ static void invalid_answers_are_errors(void **state)
                    HTTP_FAILURE_CALLBACK, "the disk is full");
     assert_failure(state, (struct answer){headers, true}, plain, HTTP_FAILURE_HEADERS,
                    "its headers are larger than 256 kB");
+    memset(headers + strlen("HTTP/1.1 200 OK\r\nX-Filler: "), 'x', 150000);
+    assert_failure(state, (struct answer){headers, true}, plain, HTTP_FAILURE_MEMORY,
+                   "one of its headers is too large, or this workstation is out of memory");
     free(headers);
 }
 
