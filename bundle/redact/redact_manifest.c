@@ -47,7 +47,8 @@ static int check_cancelled(struct redact_manifest *m, size_t n, struct err *err)
 struct learning {
     struct redact_manifest *m;
     bool of_request;
-    bool literals; /* also redact literals, of which the rules may match only a part */
+    bool whole_values; /* also redact values that were learned whole from requests: a rule may match only a
+                          part of one */
     bool failed;
     struct err *err;
 };
@@ -61,7 +62,7 @@ static void learn_value(void *ctx, struct str value)
 
 /* ---- strings ------------------------------------------------------------------------------------------- */
 
-/* Applies the rules to one string, and with l->literals also the literals learned from requests;
+/* Applies the rules to one string, and with l->whole_values also the values learned whole from requests;
  * *ret_changed: the string was redacted. */
 static int apply_rules(struct learning *l, struct str text, struct buf *ret, bool *ret_changed)
 {
@@ -71,7 +72,7 @@ static int apply_rules(struct learning *l, struct str text, struct buf *ret, boo
         .out = ret, .tally = &tally, .on_match = learn_value, .ctx = l, .request = l->of_request};
     /* A rule may match only a part of a value that was learned whole from a request. */
     const struct redact_learned literals = {.words = &m->words, .weak = true, .literals_only = true};
-    if (l->literals)
+    if (l->whole_values)
         into.learned = &literals;
     buf_init(ret, text.n * GROWTH + sizeof REDACTED);
     redact_text(text, &into);
@@ -81,7 +82,7 @@ static int apply_rules(struct learning *l, struct str text, struct buf *ret, boo
     return l->failed ? -1 : ret->failed ? err_nomem(l->err) : 0;
 }
 
-/* Applies the words redacted elsewhere to one string. */
+/* Redacts in one string the words that were redacted elsewhere. */
 static int apply_words(struct redact_manifest *m, struct str text, struct buf *ret, bool *ret_changed,
                        struct err *err)
 {
@@ -170,8 +171,9 @@ static bool is_constant(const struct redact_manifest *m, const char *key, struct
     return is_time(text) || json_object_getn(m->hashes, text.p, text.n);
 }
 
-/* Returns whether a key cannot be one of profgrab's own, which stay even if they equal a redacted word. */
-static bool is_foreign(struct str key)
+/* Returns whether a key is long and has letters and digits. profgrab's own keys, which stay even if they
+ * equal a redacted word, are not like that. */
+static bool looks_random(struct str key)
 {
     enum { MIN_LENGTH = 12 };
     bool letter = false, digit = false;
@@ -183,13 +185,13 @@ static bool is_foreign(struct str key)
 }
 
 /* Returns whether a key has the form of profgrab's own keys. */
-static bool may_be_own_key(struct str key)
+static bool has_form_of_own_key(struct str key)
 {
     size_t n = 0;
     while (n < key.n &&
            (islower((unsigned char)key.p[n]) || isdigit((unsigned char)key.p[n]) || key.p[n] == '_'))
         n++;
-    return n == key.n && !is_foreign(key);
+    return n == key.n && !looks_random(key);
 }
 
 static int apply_rules_to_string(struct redact_manifest *m, const char *key, json_t *string, struct err *err)
@@ -198,14 +200,14 @@ static int apply_rules_to_string(struct redact_manifest *m, const char *key, jso
     struct learning l = {.m = m, .err = err};
     if (check_cancelled(m, text.n, err) < 0)
         return -1;
-    if (json_object_getn(m->renamed, text.p, text.n))
+    if (json_object_getn(m->path_map, text.p, text.n))
         return 0;
     if (is_secret_by_key(key, text)) {
         learn_value(&l, text);
         m->tally.n[REDACT_OPTION]++;
         return l.failed ? -1 : set_string(string, REDACTED, strlen(REDACTED), err);
     }
-    l.literals = key ? !is_constant(m, key, text) : !may_be_own_key(text);
+    l.whole_values = key ? !is_constant(m, key, text) : !has_form_of_own_key(text);
     return redact_in_place(&l, key, string, NULL);
 }
 
@@ -213,7 +215,7 @@ static int apply_words_to_string(struct redact_manifest *m, const char *key, jso
 {
     struct buf out = BUF_INIT(0);
     struct str text = get_string(string);
-    const json_t *path = json_object_getn(m->renamed, text.p, text.n);
+    const json_t *path = json_object_getn(m->path_map, text.p, text.n);
     bool changed = false;
     if (check_cancelled(m, text.n, err) < 0)
         return -1;
@@ -260,7 +262,7 @@ static int walk_keys(struct redact_manifest *m, string_fn *visit, json_t *object
         return 0;
     json_object_foreach(object, key, value)
     {
-        if (rc == 0 && (visit != apply_words_to_string || is_foreign(str_of(key))))
+        if (rc == 0 && (visit != apply_words_to_string || looks_random(str_of(key))))
             rc = strlist_add(&keys, key, err);
     }
     for (size_t i = 0; rc == 0 && i < keys.n; i++)
@@ -299,9 +301,9 @@ static int walk_list(struct redact_manifest *m, string_fn *visit, const char *ke
     return 0;
 }
 
-/* Returns a key that is as secret as the names of the object make its value: `password` for {"name":
- * "DB_PASSWORD", "value": "x"}. NULL: no name of the object means a secret. */
-static const char *get_pair_key(json_t *object)
+/* For an object that names its value, such as {"name": "DB_PASSWORD", "value": "x"}: returns a key whose
+ * values are as secret as the name says, here `password`. NULL: no name of the object means a secret. */
+static const char *get_key_of_named_value(json_t *object)
 {
     static const char *const keys[] = {[REDACT_HARMLESS] = NULL,
                                        [REDACT_MAYBE] = "key",
@@ -322,7 +324,7 @@ static const char *get_pair_key(json_t *object)
 
 static int walk_object(struct redact_manifest *m, string_fn *visit, json_t *object, struct err *err)
 {
-    const char *own, *pair = get_pair_key(object);
+    const char *own, *pair = get_key_of_named_value(object);
     json_t *inner;
     json_object_foreach(object, own, inner)
     {
@@ -463,7 +465,7 @@ static int rename_member(struct naming *n, const char *path, bool redact_base, s
     int rc = stem.failed
                  ? err_nomem(err)
                  : find_free_name(n, buf_str(&stem), has_ending || redact_base ? ending : "", &new_path, err);
-    if (rc == 0 && json_object_set_new(n->m->renamed, path, json_string(new_path)) < 0)
+    if (rc == 0 && json_object_set_new(n->m->path_map, path, json_string(new_path)) < 0)
         rc = err_nomem(err);
     if (rc == 0 && redact_base)
         rc = strlist_add(&n->redacted_names, base.p, err);
@@ -518,8 +520,8 @@ static int learn_requests(struct redact_manifest *m, const json_t *items, struct
                                                          json_string_length(hash), json_true()) < 0)
             return err_nomem(err);
         /* `false` marks a path that stays: the rules do not search a member's path. */
-        if (json_object_set_new(m->renamed, path, json_false()) < 0 ||
-            (is_secret && json_object_set_new(m->by_request, path, json_true()) < 0))
+        if (json_object_set_new(m->path_map, path, json_false()) < 0 ||
+            (is_secret && json_object_set_new(m->secret_request_paths, path, json_true()) < 0))
             return err_nomem(err);
     }
     return 0;
@@ -527,7 +529,7 @@ static int learn_requests(struct redact_manifest *m, const json_t *items, struct
 
 bool redact_manifest_has_secret_request(const struct redact_manifest *m, const char *path)
 {
-    return json_object_get(m->by_request, path) != NULL;
+    return json_object_get(m->secret_request_paths, path) != NULL;
 }
 
 /* Renames the members. The report keeps its name, because profgrab gave that name. */
@@ -569,12 +571,14 @@ static int rename_bundle(struct redact_manifest *m, json_t *root, const char *be
 int redact_manifest_run(json_t *root, const json_t *items, const struct stop *stop,
                         struct redact_manifest *ret, struct err *err)
 {
-    struct redact_manifest m = {
-        .renamed = json_object(), .by_request = json_object(), .hashes = json_object(), .stop = stop};
+    struct redact_manifest m = {.path_map = json_object(),
+                                .secret_request_paths = json_object(),
+                                .hashes = json_object(),
+                                .stop = stop};
     const char *name = json_string_value(json_object_get(root, "name"));
     char *before = name ? strdup(name) : NULL;
     int rc = redact_words_init(&m.words, err);
-    if (rc == 0 && (!m.renamed || !m.by_request || !m.hashes || (name && !before)))
+    if (rc == 0 && (!m.path_map || !m.secret_request_paths || !m.hashes || (name && !before)))
         rc = err_nomem(err);
     if (rc == 0)
         rc = learn_requests(&m, items, err);
@@ -608,8 +612,8 @@ int redact_manifest_object(struct redact_manifest *m, json_t *object, struct err
 void redact_manifest_release(struct redact_manifest *m)
 {
     redact_words_release(&m->words);
-    json_decref(m->renamed);
-    json_decref(m->by_request);
+    json_decref(m->path_map);
+    json_decref(m->secret_request_paths);
     json_decref(m->hashes);
     *m = (struct redact_manifest){0};
 }

@@ -15,10 +15,10 @@
 #define REDACTED_NAME "redacted" /* valid in a path and in a shell */
 
 struct redact_manifest {
-    struct redact_words words; /* redacted words */
-    json_t *renamed;           /* new paths of members, by their old paths; `false`: the path stays */
-    json_t *by_request;        /* members whose requests contained a secret, by their old paths */
-    json_t *hashes;            /* of the members, as keys */
+    struct redact_words words;    /* redacted words */
+    json_t *path_map;             /* new paths of members, by their old paths; `false`: the path stays */
+    json_t *secret_request_paths; /* members whose requests contained a secret, by their old paths */
+    json_t *hashes;               /* of the members, as keys */
     struct redact_tally tally;
     const struct stop *stop;
     size_t since_check; /* bytes searched since the last check of `stop` */
