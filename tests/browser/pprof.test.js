@@ -661,7 +661,9 @@ test('the table: order and chosen rows are in the address; several rows are chos
         await line.waitFor();
         assert.deepEqual(await chosen(), all.slice(0, 4));
         await line.getByRole('button', { name: 'Hide' }).click();
-        await hasParameter(page, 'h', quoted(all.slice(0, 4)));
+        // Rows of equal values may have another order after the reload.
+        const parts = (pattern) => pattern.split('|').sort().join('|');
+        await until(page, (wanted) => (new URLSearchParams(location.search).get('h') || '').split('|').sort().join('|') === wanted, parts(quoted(all.slice(0, 4))));
         assert.ok(!(await names(page)).includes(all[0]));
     }));
 

@@ -61,6 +61,11 @@ setup() {
     "$profgrab_program" pprof -top - <pipe &
     local pid=$!
     exec 9>pipe
+    # The shell has opened the pipe before it runs the program.
+    for _ in {1..400}; do
+        ! grep -aq -- -top "/proc/$pid/cmdline" || break
+        sleep 0.05
+    done
     assert_equal "$(tr '\0' ' ' <"/proc/$pid/cmdline")" "$profgrab_program pprof -top - "
     kill -TERM "$pid"
     wait "$pid" && status=0 || status=$?

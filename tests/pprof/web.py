@@ -14,9 +14,11 @@ import json
 import os
 import random
 import re
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -24,6 +26,7 @@ import urllib.request
 import compare
 
 SHOWN = 10
+STARTS = 5
 PROFILES = ["cpu.2", "heap.2", "mutex.2", "goroutine.2", "plain", "texts", "numbers", "recursive", "inlined", "wide", "many_mappings"]
 PAIRS = [("heap.1", "heap.2"), ("cpu.1", "cpu.2")]  # -diff_base
 VIEWS = ["top", "top", "peek", "flamegraph", "flamegraph", "graph", "source"]
@@ -63,7 +66,26 @@ PARAMETERS = {
 class Server:
     """A program that serves the page of one profile."""
 
-    def __init__(self, command, arguments, environment, directory):
+    def __init__(self, *start):
+        # `go tool pprof` prints its address before it listens, and the port may be in use.
+        for _ in range(STARTS):
+            self.start(*start)
+            if self.listens():
+                return
+            self.end()
+        raise OSError("the server does not listen")
+
+    def listens(self):
+        host, port = self.base.removeprefix("http://").split(":")
+        while self.process.poll() is None:
+            try:
+                socket.create_connection((host, int(port))).close()
+                return True
+            except ConnectionRefusedError:
+                time.sleep(0.02)
+        return False
+
+    def start(self, command, arguments, environment, directory):
         self.process = subprocess.Popen(command + ["-http=127.0.0.1:", "-no_browser"] + arguments, env=environment,
                                         cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         address = re.search(rb"(http://127\.0\.0\.1:\d+)(?:/ui/\S*token=(\w+))?", self.process.stdout.readline())

@@ -392,8 +392,8 @@ static void a_key_of_another_type_is_refused(void **state)
         keys[ED].fingerprint, keys[RSA].fingerprint);
     assert_decision(
         text, ED, msg,
-        "another machine may intercept the connection; only if you know why it does not show that "
-        "key any more, remove line 5 "
+        "another machine may intercept the connection; only if you know why the host no longer has "
+        "that key, remove line 5 "
         "of /etc/known");
     free(msg);
     free(text);
