@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "bundle/redact/redact_lines.h"
 #include "proto/proto.h"
 #include "base/banned.h"
 

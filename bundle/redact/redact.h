@@ -59,64 +59,6 @@ struct redact_output {
 /* Redacts one string or one line: a server's text, a request, a string of a manifest. */
 void redact_text(struct str text, const struct redact_output *into);
 
-/* How secret the text so far makes a later value: `name: DB_PASSWORD` makes the `value:` below it a secret,
- * and a table cell with the text `password` makes the next cell a secret. */
-struct redact_context {
-    enum redact_secrecy pair;      /* how secret the next `value:` of a pair is */
-    enum redact_secrecy next_cell; /* how secret the next table cell is */
-    uint32_t pair_word;            /* the number of the word that set `pair`: `name`, `key`, ... */
-    size_t column;                 /* where the text of this line begins */
-    size_t pair_column;            /* where the text of the line that set `pair` begins */
-    bool nested;                   /* a cell has begun, and its text is in another tag */
-    unsigned lines;                /* lines since `pair` or `next_cell` was set */
-};
-
-/* A value that continues on the next line, or begins there. */
-enum redact_continuation_kind {
-    REDACT_CONTINUES_NONE,
-    REDACT_CONTINUES_ARGUMENT,
-    REDACT_CONTINUES_BLOCK,    /* a block of YAML */
-    REDACT_CONTINUES_LIST,     /* a list or a scalar of YAML */
-    REDACT_CONTINUES_BRACKETS, /* a list or an object in brackets */
-    REDACT_CONTINUES_TEXT,     /* up to three quotes, or the end of CDATA */
-    REDACT_CONTINUES_ELEMENT   /* an element of XML */
-};
-/* The role of an argument that follows an option: a secret, the password of `-p`, or USER:PASSWORD. */
-enum redact_option { REDACT_OPTION_NONE, REDACT_OPTION_SECRET, REDACT_OPTION_P, REDACT_OPTION_USER };
-struct redact_continuation {
-    enum redact_continuation_kind kind;
-    enum redact_option option; /* of an argument */
-    bool word;                 /* the argument is the first word of the line */
-    bool strings_only;         /* numbers and objects are no secrets */
-    size_t indent;             /* the indentation of the name of a block or a list */
-    size_t depth;              /* open brackets */
-    bool round;                /* they are round: a tuple of Python */
-    const char *end;           /* the end of a text */
-    unsigned lines;            /* of the value so far */
-};
-
-/* A text in pieces of any size, searched line by line. A longer line than REDACT_LINE_MAX is searched in
- * parts, each together with at least REDACT_OVERLAP bytes before and behind it, so that a secret is found
- * wherever it is. Of a secret that is longer than that, what follows may stay behind the first blank, quote,
- * bracket or comma. */
-#define REDACT_LINE_MAX (256u << 10)
-#define REDACT_OVERLAP (16u << 10)
-struct redact_lines {
-    struct buf line;    /* the incomplete line, or the end of a long one */
-    bool is_long;       /* a part of the line was redacted */
-    size_t n_done;      /* the bytes of `line` that are redacted already */
-    bool in_secret;     /* a secret extends to the end of the part before, and perhaps on */
-    unsigned key_lines; /* how many more lines may belong to the body of a private key */
-    struct redact_context context;
-    struct redact_continuation continuation;
-};
-#define REDACT_LINES_INIT                                                                                    \
-    {                                                                                                        \
-        .line = BUF_INIT(REDACT_LINE_MAX)                                                                    \
-    }
-void redact_lines_add(struct redact_lines *l, struct str text, const struct redact_output *into);
-void redact_lines_end(struct redact_lines *l, const struct redact_output *into);
-
 /* Redacts a command line, arguments with a NUL between or after them, into `ret`. */
 void redact_cmdline(const void *p, size_t n, struct buf *ret, struct redact_tally *tally);
 

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "bundle/redact/redact_search.h"
+#include "bundle/redact/redact_lines.h"
 #include "base/banned.h"
 
 size_t redact_text_column(struct str line)
@@ -121,9 +121,10 @@ static bool begins_element(struct str line)
 static const char *find_last(struct str line, const char *text)
 {
     size_t n = strlen(text);
-    for (size_t at = line.n >= n ? line.n - n + 1 : 0; at > 0; at--)
-        if (line.p[at - 1] == text[0] && memcmp(line.p + at - 1, text, n) == 0)
-            return line.p + at - 1;
+    const char *at = line.p + (line.n >= n ? line.n - n + 1 : 0);
+    while ((at = memrchr(line.p, text[0], (size_t)(at - line.p))))
+        if (memcmp(at, text, n) == 0)
+            return at;
     return NULL;
 }
 
@@ -139,20 +140,46 @@ static enum redact_secrecy classify_name_before(struct str line, size_t at)
     return inner > secrecy ? inner : secrecy;
 }
 
+/* Texts that may have several lines, up to these ends. */
+static const char *const text_ends[REDACT_TEXT_FORMS] = {"\"\"\"", "'''", REDACT_CDATA_END};
+
+/* Updates for each form whether such a text of a secret is open at the end of `s`, after the bytes from
+ * `from` on. */
+static void read_texts(bool opens[REDACT_TEXT_FORMS], struct str s, size_t from)
+{
+    enum { QUOTES = 2 };
+    for (size_t i = 0; i < QUOTES; i++) {
+        size_t begin = from > 2 ? from - 2 : 0; /* the first quotes may stand before `from` */
+        const char *quote = find_last((struct str){s.p + begin, s.n - begin}, text_ends[i]);
+        if (quote)
+            opens[i] = classify_name_before(s, (size_t)(quote - s.p) + 3) == REDACT_SECRET;
+    }
+    size_t before = strlen(REDACT_CDATA) - 1, begin = from > before ? from - before : 0;
+    struct str rest = {s.p + begin, s.n - begin};
+    const char *data = find_last(rest, REDACT_CDATA), *end = find_last(rest, REDACT_CDATA_END);
+    if (data || end)
+        opens[QUOTES] =
+            data && (!end || end < data) && begins_element((struct str){s.p, (size_t)(data - s.p)});
+}
+
+/* Returns whether a text of one of the forms is open. */
+static bool begins_open_text(const bool opens[REDACT_TEXT_FORMS], struct redact_continuation *continuation)
+{
+    continuation->kind = REDACT_CONTINUES_TEXT;
+    for (size_t i = 0; i < REDACT_TEXT_FORMS; i++) {
+        continuation->end = text_ends[i];
+        if (opens[i])
+            return true;
+    }
+    return false;
+}
+
 /* Returns whether three quotes or CDATA of a secret begin in this line and do not end in it. */
 static bool begins_text(struct str line, struct redact_continuation *continuation)
 {
-    static const char *const quotes[] = {"\"\"\"", "'''"};
-    continuation->kind = REDACT_CONTINUES_TEXT;
-    for (size_t i = 0; i < sizeof quotes / sizeof *quotes; i++) {
-        const char *quote = find_last(line, quotes[i]);
-        continuation->end = quotes[i];
-        if (quote && classify_name_before(line, (size_t)(quote - line.p) + 3) == REDACT_SECRET)
-            return true;
-    }
-    const char *data = find_last(line, REDACT_CDATA), *end = find_last(line, "]]>");
-    continuation->end = "]]>";
-    return data && (!end || end < data) && begins_element((struct str){line.p, (size_t)(data - line.p)});
+    bool opens[REDACT_TEXT_FORMS] = {false};
+    read_texts(opens, line, 0);
+    return begins_open_text(opens, continuation);
 }
 
 /* Returns whether the line ends in the bracket that opens a secret list or object: `"tokens": [`. */
@@ -164,13 +191,13 @@ static bool begins_brackets(struct str line, struct redact_continuation *continu
         return false;
     size_t at = s.n - 1;
     bool is_list = s.p[at] != '{';
-    continuation->round = s.p[at] == '(';
-    while (!continuation->round && at > 0 && s.n - at < MAX_GO_TYPE &&
+    bool round = s.p[at] == '(';
+    while (!round && at > 0 && s.n - at < MAX_GO_TYPE &&
            (redact_is_name_byte(s.p[at - 1]) || strchr("*&[]", s.p[at - 1])))
         at--;
     enum redact_secrecy secrecy = classify_name_before(s, at);
     continuation->kind = REDACT_CONTINUES_BRACKETS;
-    continuation->depth = 1;
+    continuation->nesting = (struct redact_nesting){.depth = 1, .round = round};
     continuation->strings_only = secrecy != REDACT_SECRET;
     return secrecy == REDACT_SECRET || (secrecy == REDACT_PLURAL && (is_list || at < s.n - 1));
 }
@@ -217,6 +244,33 @@ struct redact_continuation redact_continuation_begin(struct str line, enum redac
     struct redact_continuation continuation = {0};
     if (begins_argument(line, &continuation) || begins_yaml(line, pair, &continuation) ||
         begins_text(line, &continuation) || begins_brackets(line, &continuation))
+        return continuation;
+    continuation = (struct redact_continuation){0};
+    if (begins_element(line))
+        continuation.kind = REDACT_CONTINUES_ELEMENT;
+    return continuation;
+}
+
+struct redact_continuation redact_continuation_begin_yaml(struct str line, enum redact_secrecy pair)
+{
+    struct redact_continuation continuation = {0};
+    return begins_yaml(line, pair, &continuation) ? continuation : (struct redact_continuation){0};
+}
+
+void redact_continuation_add(struct redact_line_end *end, struct str s, size_t from)
+{
+    read_texts(end->opens_text, s, from);
+}
+
+struct redact_continuation redact_continuation_end(const struct redact_line_end *end, struct str line)
+{
+    struct redact_continuation continuation = {0};
+    if (begins_argument(line, &continuation) && continuation.word)
+        return continuation;
+    if (end->yaml.kind != REDACT_CONTINUES_NONE)
+        return end->yaml;
+    continuation = (struct redact_continuation){0};
+    if (begins_open_text(end->opens_text, &continuation) || begins_brackets(line, &continuation))
         return continuation;
     continuation = (struct redact_continuation){0};
     if (begins_element(line))
@@ -271,9 +325,9 @@ static struct str get_list_value(const struct redact_continuation *continuation,
 /* Returns the part of this line that is inside of the brackets. */
 static struct str get_bracketed_text(struct redact_continuation *continuation, struct str rest)
 {
-    size_t n = redact_brackets_length(rest, 0, continuation->round, &continuation->depth, rest.n),
-           skipped = 0;
-    struct str value = get_element((struct str){rest.p, n - (continuation->depth == 0)});
+    continuation->nesting.quote = '\0'; /* a string ends with its line */
+    size_t n = redact_brackets_length(rest, 0, &continuation->nesting, rest.n), skipped = 0;
+    struct str value = get_element((struct str){rest.p, n - (continuation->nesting.depth == 0)});
     while (skipped < value.n && strchr("{}[](), \t\"'", value.p[skipped]))
         skipped++;
     bool is_text =
@@ -297,7 +351,7 @@ static struct str get_element_text(struct redact_continuation *continuation, str
     size_t n = strlen(REDACT_CDATA);
     if (rest.n >= n && memcmp(rest.p, REDACT_CDATA, n) == 0) {
         continuation->kind = REDACT_CONTINUES_TEXT;
-        continuation->end = "]]>";
+        continuation->end = REDACT_CDATA_END;
         return get_text(continuation, (struct str){rest.p + n, rest.n - n}, ret_continues);
     }
     struct str value = {rest.p, redact_length_until(rest, 0, "<", rest.n)};
@@ -325,7 +379,7 @@ struct str redact_continuation_value(struct redact_continuation *continuation, s
         value = get_list_value(continuation, line, n, rest, &more);
     } else if (continuation->kind == REDACT_CONTINUES_BRACKETS) {
         value = get_bracketed_text(continuation, rest);
-        more = continuation->depth > 0;
+        more = continuation->nesting.depth > 0;
     } else if (continuation->kind == REDACT_CONTINUES_TEXT) {
         value = get_text(continuation, rest, &more);
     } else {
@@ -334,4 +388,27 @@ struct str redact_continuation_value(struct redact_continuation *continuation, s
     if (!within_limit || !more)
         *continuation = (struct redact_continuation){0};
     return redact_is_secret(REDACT_SECRET, value) ? value : (struct str){line.p, 0};
+}
+
+struct redact_rest redact_continuation_rest(const struct redact_continuation *before,
+                                            const struct redact_continuation *after, struct str line,
+                                            struct str value)
+{
+    static const char *const quotes[] = {"\"", "'", "`"};
+    struct redact_rest rest = {.kind = REDACT_REST_BYTE, .end = ""}; /* up to the end of the line */
+    if (after->kind == REDACT_CONTINUES_TEXT) {
+        rest.kind = REDACT_REST_TEXT;
+        rest.end = after->end;
+    } else if (after->kind == REDACT_CONTINUES_BRACKETS) {
+        rest.kind = REDACT_REST_BRACKETS;
+        rest.nesting = after->nesting;
+    } else if (after->kind == REDACT_CONTINUES_ELEMENT) {
+        rest.end = "<";
+    } else if (before->kind == REDACT_CONTINUES_ARGUMENT && before->word) {
+        rest.end = " \t";
+        for (size_t i = 0; value.p > line.p && i < sizeof quotes / sizeof *quotes; i++)
+            if (value.p[-1] == quotes[i][0])
+                rest.end = quotes[i];
+    }
+    return rest;
 }

@@ -89,6 +89,7 @@ int redact_literals_add(struct redact_literals *l, struct str text, enum redact_
         return 0;
     if (!l->nodes && add_root(l, err) < 0)
         return -1;
+    l->longest = text.n > l->longest ? text.n : l->longest;
     for (size_t i = 0; i < text.n; i++) {
         unsigned char c = (unsigned char)tolower((unsigned char)text.p[i]);
         uint32_t child = find_child(l, node, c);

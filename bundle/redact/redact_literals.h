@@ -15,6 +15,7 @@
 struct redact_literals {
     struct redact_literal_node *nodes; /* the first is the root; NULL: no strings */
     size_t n, cap;
+    size_t longest;          /* the length of the longest string */
     struct hash_index edges; /* node number - 1, by its parent and its byte */
     bool first_bytes[256];   /* first bytes of strings, in lower case */
 };

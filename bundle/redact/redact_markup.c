@@ -96,13 +96,15 @@ static enum redact_secrecy classify_attribute(struct str tag, struct str name)
 
 /* Returns the text of an element from `at` up to the next tag. If the brackets are entities, the tag must be
  * `&lt;/NAME`, because a text may contain `&lt;token&gt;` as a word; else returns an empty text. */
-static struct str find_text(struct str s, size_t at, struct str name, bool entity)
+static struct str find_text(struct redact_search *search, size_t at, struct str name, bool entity)
 {
     static const char end_tag[] = "&lt;/";
+    struct str s = search->in;
     if (!entity)
         return (struct str){s.p + at, redact_length_until(s, at, "<", s.n - at)};
     const char *next = memmem(s.p + at, s.n - at, "&lt;", strlen("&lt;"));
     size_t n = next ? (size_t)(next - s.p) - at : 0, rest = s.n - at - n;
+    search->undecided = search->undecided || !next || rest <= strlen(end_tag) + name.n;
     bool ends = next && rest > strlen(end_tag) && memcmp(next, end_tag, strlen(end_tag)) == 0;
     if (ends) {
         struct str end = get_tag_name((struct str){next + strlen(end_tag), rest - strlen(end_tag)});
@@ -114,7 +116,7 @@ static struct str find_text(struct str s, size_t at, struct str name, bool entit
 /* Returns the text of `<![CDATA[...]]>` at `at`, up to `max` bytes; empty: there is none. */
 static struct str find_cdata(struct str s, size_t at, size_t max)
 {
-    static const char begin[] = REDACT_CDATA, end[] = "]]>";
+    static const char begin[] = REDACT_CDATA, end[] = REDACT_CDATA_END;
     size_t n = sizeof begin - 1;
     if (s.n - at < n || memcmp(s.p + at, begin, n) != 0)
         return (struct str){s.p, 0};
@@ -174,16 +176,20 @@ size_t redact_markup_length(struct redact_search *search, size_t at)
         search->context.next_cell = REDACT_HARMLESS;
     if (name.n == 0 || tag.p[0] == '/' || tag.p[tag.n - 1] == '/')
         return 0;
-    struct str text = find_text(s, at, name, entity), data = {s.p, 0};
+    struct str text = find_text(search, at, name, entity), data = {s.p, 0};
     if (text.n == 0 && !entity)
         data = find_cdata(s, at, MAX_TAG);
     if (!is_secret_text(search, tag, name, trim_blanks(data.n > 0 ? data : text)))
         return 0;
     if (data.n > 0) { /* the secret begins behind `<![CDATA[`, not at `at` */
         search->ahead.begin = (size_t)(data.p - s.p);
-        search->ahead.end = search->ahead.begin + find_cdata(s, at, s.n).n;
+        search->ahead.end =
+            search->ahead.begin +
+            redact_rest_divide(search, search->ahead.begin, find_cdata(s, at, s.n).n,
+                               (struct redact_rest){.kind = REDACT_REST_TEXT, .end = REDACT_CDATA_END});
         search->ahead.rule = REDACT_OPTION;
         return 0;
     }
-    return text.n;
+    return redact_rest_divide(search, at, text.n,
+                              (struct redact_rest){.kind = REDACT_REST_TEXT, .end = entity ? "&lt;" : "<"});
 }

@@ -1,25 +1,103 @@
-/* The search for secrets in one string. The files for URLs, values, lists, markup and continuations share it.
- */
+/* The search for secrets in one string, or in a part of a long line. The files for URLs, values, lists,
+ * markup and continuations share it. */
 #ifndef BUNDLE_REDACT_REDACT_SEARCH_H
 #define BUNDLE_REDACT_REDACT_SEARCH_H
 
 #include "bundle/redact/redact_names.h"
 
-/* The beginning of a CDATA section in XML, which ends with `]]>`. */
+/* The beginning and the end of a CDATA section in XML. */
 #define REDACT_CDATA "<![CDATA["
+#define REDACT_CDATA_END "]]>"
+
+/* The beginning of a private key's last line. */
+#define REDACT_KEY_END "-----END"
 
 /* Lengths in bytes. REDACT_RANDOM_MAX bytes of a value decide whether it looks random; REDACT_NAME_MAX
  * bytes of a name are decoded. */
 enum { REDACT_RANDOM_MAX = 256, REDACT_NAME_MAX = 192 };
 
+/* How secret the text so far makes a later value: `name: DB_PASSWORD` makes the `value:` below it a secret,
+ * and a table cell with the text `password` makes the next cell a secret. */
+struct redact_context {
+    enum redact_secrecy pair;      /* how secret the next `value:` of a pair is */
+    enum redact_secrecy next_cell; /* how secret the next table cell is */
+    uint32_t pair_word;            /* the number of the word that set `pair`: `name`, `key`, ... */
+    size_t column;                 /* where the text of this line begins */
+    size_t pair_column;            /* where the text of the line that set `pair` begins */
+    bool nested;                   /* a cell has begun, and its text is in another tag */
+    unsigned lines;                /* lines since `pair` or `next_cell` was set */
+};
+
+/* The state of a search in a value with brackets and strings. All 0 at its beginning. */
+struct redact_nesting {
+    size_t depth;   /* open brackets */
+    bool round;     /* they are round: a tuple of Python */
+    bool word;      /* the brackets are closed, and a word follows them */
+    char quote;     /* the quote of an open string; '\0': none */
+    size_t escapes; /* backslashes before this quote */
+};
+
+/* The name before a value, its sign and its quotes (redact_prefix.c). */
+struct redact_prefix {
+    struct str name, inner; /* inner: the x of `name[x]`; else empty */
+    char sign;        /* `=`, `:` or `,`; a blank if there is none: after an option, or after the first word
+                         of a line and a tab */
+    bool encoded;     /* the sign and the end of the value are percent-encoded */
+    bool parameter;   /* the name is a parameter of a URL */
+    bool in_path;     /* a parameter behind a semicolon or a slash, of a component of a request's path */
+    bool colon;       /* `NAME:VALUE` in a request's path or parameter */
+    bool request;     /* the string is a request */
+    bool name_quoted; /* as in JSON */
+    bool space_after_sign; /* a blank follows the sign */
+    bool after_separator;  /* the name is at the beginning, or follows a bracket, a comma or a blank */
+    bool begins_column;    /* the name begins a line, or follows a tab */
+    bool first_word;       /* only blanks precede the name */
+    bool in_list;          /* the name begins a string of a list */
+    bool triple;           /* three quotes begin the value, as in Python */
+    char quote; /* the quote before the value, or before a string that begins with the name; '\0': none */
+    bool quote_opens_string; /* the quote begins the string that begins with the name */
+    size_t escapes;          /* backslashes before the quote: nested JSON has one, three or seven */
+    const char *long_quote;  /* instead of `quote`, a quote of several bytes: `&quot;`, `%22`, typographic;
+                                NULL: none */
+    bool entity;             /* the sign, or the blank after it, is an HTML entity */
+    /* `NAME: VALUE`, perhaps with an encoded colon and blank: the value is the rest of the line, of the
+     * parameter or of the text between tags. */
+    bool header;
+};
+
+/* What ends a secret that goes on behind the part of a long line in which it began. */
+enum redact_rest_kind {
+    REDACT_REST_NONE,
+    REDACT_REST_BYTE,     /* one of the bytes of `end`, or the end of the line */
+    REDACT_REST_TEXT,     /* the text `end` */
+    REDACT_REST_TOKEN,    /* a byte that no name contains, and that is not in `end` */
+    REDACT_REST_BRACKETS, /* the bracket that closes `nesting` */
+    /* The end of the value behind `prefix`. */
+    REDACT_REST_LONG_QUOTE,
+    REDACT_REST_QUOTE,
+    REDACT_REST_PARAMETER,
+    REDACT_REST_WORD /* the word, perhaps with brackets */
+};
+struct redact_rest {
+    enum redact_rest_kind kind;
+    const char *end;
+    struct redact_prefix prefix;
+    struct redact_nesting nesting;
+};
+
 /* The state of the search. It checks each position once, in rising order. */
 struct redact_search {
     struct str in;
-    bool request;        /* the string is a request, whose path may contain a secret */
-    size_t password_end; /* the end of the last NAME:PASSWORD checked */
-    size_t dsn_end;      /* the end of the bytes checked for `@tcp(` */
-    size_t dsn_at;       /* the last `@tcp(` in them; 0: none */
-    size_t key_end;      /* the end of the next private key's body, if known */
+    bool request;             /* the string is a request, whose path may contain a secret */
+    bool more;                /* the line goes on behind `in` */
+    bool undecided;           /* a rule might match at this position if it could read on behind `in` */
+    size_t wait_from;         /* the search ends at an undecided position from this one on */
+    size_t division;          /* where a secret that goes on behind `in` is divided */
+    struct redact_rest *rest; /* of the last secret that was divided; NULL if `in` is a whole string */
+    size_t password_end;      /* the end of the last NAME:PASSWORD checked */
+    size_t dsn_end;           /* the end of the bytes checked for `@tcp(` */
+    size_t dsn_at;            /* the last `@tcp(` in them; 0: none */
+    size_t key_end;           /* the end of the next private key's body, if known */
     bool key_end_known;
     struct {
         size_t begin, end; /* a secret found ahead of the position; begin == end: none */
@@ -64,11 +142,11 @@ void redact_url_read(struct redact_search *search, size_t at);
 size_t redact_url_password(struct redact_search *search, size_t at);
 
 /* Returns the length of the secret at `at` in a path, after `/token/` or in a web hook; 0: none. */
-size_t redact_url_path(const struct redact_search *search, size_t at);
+size_t redact_url_path(struct redact_search *search, size_t at);
 
 /* Returns the length of the part of a request's path, or of the parameter without a name, that begins at `at`
  * and looks random; 0: none. */
-size_t redact_url_part(const struct redact_search *search, size_t at);
+size_t redact_url_part(struct redact_search *search, size_t at);
 
 /* ---- redact_value.c: values of names ---- */
 
@@ -76,10 +154,16 @@ size_t redact_url_part(const struct redact_search *search, size_t at);
  * `--NAME VALUE`; 0: do not redact. */
 size_t redact_value_length(struct redact_search *search, size_t at);
 
-/* Returns the length of the inside of brackets up to the bracket that closes *depth of them, or up to the
- * end; at most `max` bytes. Counts round brackets only (`round`), or square and curly ones only. Ignores
- * brackets in strings. Updates *depth. */
-size_t redact_brackets_length(struct str s, size_t at, bool round, size_t *depth, size_t max);
+/* Returns the length of the rest of a value that was divided, and updates rest->nesting. */
+size_t redact_value_rest_length(struct redact_rest *rest, struct str s, size_t at);
+
+/* Forgets an earlier `name` of a pair if its object or tag ends before `at`. */
+void redact_end_object(struct redact_search *search, size_t at);
+
+/* Returns the length of the inside of brackets up to the bracket that closes nesting->depth of them, or up to
+ * the end; at most `max` bytes. Counts round brackets only (nesting->round), or square and curly ones only.
+ * Ignores brackets in strings. Updates *nesting. */
+size_t redact_brackets_length(struct str s, size_t at, struct redact_nesting *nesting, size_t max);
 
 /* Returns the length of the Go type that begins at `at`, before a bracket: 7 for `&main.T{...}`, 0 for
  * `{...}`. At most `max`. */
@@ -99,48 +183,20 @@ size_t redact_markup_length(struct redact_search *search, size_t at);
 /* Returns how secret the name of the tag around `at` makes its attribute `value`: `<token value="x"/>`. */
 enum redact_secrecy redact_markup_classify_value(struct str s, size_t at);
 
-/* ---- redact_continuation.c: values on the line after their name ---- */
+/* ---- redact_rest.c: secrets that are longer than a part of a line ---- */
 
-/* Returns the number of bytes before the name or the value of a line: blanks and the dashes of YAML lists. */
-size_t redact_text_column(struct str line);
+/* Returns where to divide a secret that goes on behind the part `s` of a line. */
+size_t redact_rest_division(struct str s);
 
-/* Checks whether a value begins on the line after this one; `pair`: how secret the lines before make a
- * `value`. */
-struct redact_continuation redact_continuation_begin(struct str line, enum redact_secrecy pair);
+/* Returns `n`, the length of the secret at `at`, if it ends before the division. Else divides the secret:
+ * returns its length up to there and stores `rest`. */
+size_t redact_rest_divide(struct redact_search *search, size_t at, size_t n, struct redact_rest rest);
 
-/* Returns the part of the next line that is the value; empty: none. Updates *continuation for the line after
- * that. */
-struct str redact_continuation_value(struct redact_continuation *continuation, struct str line);
+/* Returns the length of what follows at `at` of the secret that was divided. If that reaches the division or
+ * the end of the line, updates *search->rest; else it becomes REDACT_REST_NONE. */
+size_t redact_rest_length(struct redact_search *search, size_t at);
 
 /* ---- redact_prefix.c: the text before a value ---- */
-
-/* The name before a value, its sign and its quotes. */
-struct redact_prefix {
-    struct str name, inner; /* inner: the x of `name[x]`; else empty */
-    char sign;        /* `=`, `:` or `,`; a blank if there is none: after an option, or after the first word
-                         of a line and a tab */
-    bool encoded;     /* the sign and the end of the value are percent-encoded */
-    bool parameter;   /* the name is a parameter of a URL */
-    bool in_path;     /* a parameter behind a semicolon or a slash, of a component of a request's path */
-    bool colon;       /* `NAME:VALUE` in a request's path or parameter */
-    bool request;     /* the string is a request */
-    bool name_quoted; /* as in JSON */
-    bool space_after_sign; /* a blank follows the sign */
-    bool after_separator;  /* the name is at the beginning, or follows a bracket, a comma or a blank */
-    bool begins_column;    /* the name begins a line, or follows a tab */
-    bool first_word;       /* only blanks precede the name */
-    bool in_list;          /* the name begins a string of a list */
-    bool triple;           /* three quotes begin the value, as in Python */
-    char quote; /* the quote before the value, or before a string that begins with the name; '\0': none */
-    bool quote_opens_string; /* the quote begins the string that begins with the name */
-    size_t escapes;          /* backslashes before the quote: nested JSON has one, three or seven */
-    const char *long_quote;  /* instead of `quote`, a quote of several bytes: `&quot;`, `%22`, typographic;
-                                NULL: none */
-    bool entity;             /* the sign, or the blank after it, is an HTML entity */
-    /* `NAME: VALUE`, perhaps with an encoded colon and blank: the value is the rest of the line, of the
-     * parameter or of the text between tags. */
-    bool header;
-};
 
 /* Reads the text before the value that begins at `at`; false: no name has this value. *ret is valid until the
  * next call. */

@@ -24,6 +24,7 @@ struct address {
     unsigned level;
     bool web;              /* an address with its scheme has a port more often than a password */
     bool odd_user;         /* the user contains an @ or a comma: the text may be a list of hosts */
+    bool cut;              /* the text ends before the address does */
     size_t user, password; /* the offsets of both */
 };
 
@@ -125,15 +126,16 @@ static bool read_user(struct address *a)
         bracket = u.c == '[' || (bracket && u.c != ']');
         i += u.n;
     }
+    a->cut = true;
     return false;
 }
 
 /* Returns the position of the last @ from `at` on, within the part of an address that may contain an @; `at`
- * if there is none. */
-static size_t find_last_at(struct str s, size_t at, unsigned level)
+ * if there is none. Sets *cut if that part may go on behind the text. */
+static size_t find_last_at(struct str s, size_t at, unsigned level, bool *cut)
 {
-    size_t last = at;
-    for (size_t i = at; i < s.n;) {
+    size_t last = at, i = at;
+    while (i < s.n) {
         struct unit u = read_unit(s, i, level);
         if (isspace((unsigned char)u.c) || is_one_of(u.c, "/\"'<>,?") ||
             (level > 0 && u.n == 1 && is_one_of(u.c, "&;")))
@@ -142,6 +144,7 @@ static size_t find_last_at(struct str s, size_t at, unsigned level)
             last = i;
         i += u.n;
     }
+    *cut = *cut || i >= s.n;
     return last;
 }
 
@@ -168,7 +171,7 @@ static bool ends_address(const struct address *a, size_t at, struct unit u)
 
 /* Returns the position of the @ after a password whose first part, up to a slash or similar, ends at `at`; 0:
  * none. `strict`: the first part may be a port, so only a path may follow. */
-static size_t find_at_sign(const struct address *a, size_t at, bool strict)
+static size_t find_at_sign(struct address *a, size_t at, bool strict)
 {
     /* The most bytes from an odd byte to the @, and from a blank to the @. */
     enum { MAX_ODD = 256, MAX_BEHIND_BLANK = 64 };
@@ -177,7 +180,7 @@ static size_t find_at_sign(const struct address *a, size_t at, bool strict)
         struct unit u = read_unit(a->s, i, a->level);
         bool blank = isspace((unsigned char)u.c), odd = blank || is_one_of(u.c, "\"'<>,?#");
         if (u.c == '@')
-            return find_last_at(a->s, i, a->level);
+            return find_last_at(a->s, i, a->level, &a->cut);
         if ((strict && odd) || ends_address(a, i, u))
             return 0;
         size_t limit = i + (blank ? MAX_BEHIND_BLANK : MAX_ODD);
@@ -185,11 +188,12 @@ static size_t find_at_sign(const struct address *a, size_t at, bool strict)
             max = limit;
         i += u.n;
     }
+    a->cut = a->cut || max == a->s.n;
     return 0;
 }
 
 /* Returns the end of the password; 0: none. */
-static size_t find_password_end(const struct address *a)
+static size_t find_password_end(struct address *a)
 {
     size_t i = a->password;
     bool ends = false;
@@ -201,12 +205,13 @@ static size_t find_password_end(const struct address *a)
             break;
         i += u.n;
     }
-    if (i >= a->s.n)
+    a->cut = i >= a->s.n;
+    if (a->cut)
         return 0;
     struct str first = {a->s.p + a->password, i - a->password};
     bool quote = redact_is_quote(u.c) && !ends, port = redact_is_port(first) || (first.n == 0 && !quote);
     if (u.c == '@')
-        return first.n > 0 ? find_last_at(a->s, i, a->level) : 0;
+        return first.n > 0 ? find_last_at(a->s, i, a->level, &a->cut) : 0;
     if (port && (a->web || a->odd_user || u.c != '/'))
         return 0;
     return find_at_sign(a, i, port);
@@ -244,6 +249,7 @@ void redact_url_read(struct redact_search *search, size_t at)
     size_t begin = token > 0 ? a.user : a.password;
     if (end == 0 && alone)
         end = token;
+    search->undecided = search->undecided || a.cut;
     if (end <= begin || !redact_is_secret(REDACT_SECRET, (struct str){a.s.p + begin, end - begin}))
         return;
     search->ahead.begin = begin;
@@ -307,9 +313,11 @@ size_t redact_url_password(struct redact_search *search, size_t at)
     while (end < s.n && !isspace((unsigned char)s.p[end]) && !strchr("/@\"'", s.p[end]))
         end++;
     search->password_end = end;
+    search->undecided = search->undecided || search->dsn_end == s.n || (dsn == 0 && end == s.n);
     if (dsn == 0 && (end >= s.n || s.p[end] != '@' || end == at))
         return 0;
-    struct str found = {s.p + at, (dsn > 0 ? dsn : find_last_at(s, end, 0)) - at};
+    size_t last = dsn > 0 ? dsn : find_last_at(s, end, 0, &search->undecided);
+    struct str found = {s.p + at, last - at};
     return redact_is_secret(REDACT_SECRET, found) ? found.n : 0;
 }
 
@@ -324,7 +332,15 @@ static bool is_secret_part(const struct redact_search *search, struct str name, 
            (search->request && redact_is_secret(REDACT_SECRET, part));
 }
 
-size_t redact_url_part(const struct redact_search *search, size_t at)
+/* Returns the length of the secret at `at` up to one of `stops`, divided if it goes on behind the part of the
+ * line. */
+static size_t divided_length(struct redact_search *search, size_t at, const char *stops)
+{
+    return redact_rest_divide(search, at, redact_length_until(search->in, at, stops, search->in.n - at),
+                              (struct redact_rest){.kind = REDACT_REST_BYTE, .end = stops});
+}
+
+size_t redact_url_part(struct redact_search *search, size_t at)
 {
     struct str s = search->in;
     if (!search->request || at == 0 || at >= s.n || !is_one_of(s.p[at - 1], "/?&"))
@@ -332,10 +348,10 @@ size_t redact_url_part(const struct redact_search *search, size_t at)
     bool is_host = at > 2 && memcmp(s.p + at - 3, "://", 3) == 0;
     const char *stops = s.p[at - 1] == '/' ? "/=&;?# \t" : "=&;# \t";
     struct str part = {s.p + at, redact_length_until(s, at, stops, REDACT_RANDOM_MAX)};
-    return !is_host && redact_is_random_part(part) ? redact_length_until(s, at, stops, s.n - at) : 0;
+    return !is_host && redact_is_random_part(part) ? divided_length(search, at, stops) : 0;
 }
 
-size_t redact_url_path(const struct redact_search *search, size_t at)
+size_t redact_url_path(struct redact_search *search, size_t at)
 {
     static const char *const hooks[] = {"hooks.slack.com/services/", "hooks.slack.com/workflows/",
                                         "discord.com/api/webhooks/", "discordapp.com/api/webhooks/",
@@ -344,8 +360,9 @@ size_t redact_url_path(const struct redact_search *search, size_t at)
     if (at < 2 || at >= s.n || s.p[at - 1] != '/')
         return 0;
     if (redact_find_before(s, at, hooks, sizeof hooks / sizeof *hooks)) {
-        struct str all = {s.p + at, redact_length_until(s, at, " \t\"'<>?#&,;)]}\\", s.n - at)};
-        return redact_is_secret(REDACT_SECRET, all) ? all.n : 0;
+        const char *stops = " \t\"'<>?#&,;)]}\\";
+        struct str all = {s.p + at, redact_length_until(s, at, stops, s.n - at)};
+        return redact_is_secret(REDACT_SECRET, all) ? divided_length(search, at, stops) : 0;
     }
     size_t end = at - 1, begin;
     while (end > 0 && s.p[end - 1] == '\\') /* JSON's slash */
@@ -360,5 +377,5 @@ size_t redact_url_path(const struct redact_search *search, size_t at)
     struct str part = {s.p + at, redact_length_until(s, at, stops, REDACT_RANDOM_MAX)};
     if (!is_secret_part(search, (struct str){s.p + begin, end - begin}, part))
         return 0;
-    return redact_length_until(s, at, stops, s.n - at);
+    return divided_length(search, at, stops);
 }

@@ -65,30 +65,57 @@ size_t redact_type_length(struct str s, size_t at, size_t max)
     return n;
 }
 
-/* Returns the length of the string whose quote is at `at`, with both quotes. `escapes`: the backslashes
- * before the quote. */
-static size_t string_length(struct str s, size_t at, size_t escapes, size_t max)
+/* Returns the length from `at`, inside of a string, up to its closing quote, and of this quote. `escapes`:
+ * the backslashes before its opening quote. */
+static size_t string_rest_length(struct str s, size_t at, char quote, size_t escapes, size_t max)
 {
-    const struct redact_prefix prefix = {.quote = s.p[at], .escapes = escapes};
-    size_t n = 1 + quoted_length(s, at + 1, &prefix, max - 1);
+    const struct redact_prefix prefix = {.quote = quote, .escapes = escapes};
+    size_t n = quoted_length(s, at, &prefix, max);
     while (n < max && at + n < s.n && s.p[at + n] == '\\')
         n++;
-    return n < max && at + n < s.n && s.p[at + n] == prefix.quote ? n + 1 : n;
+    return n < max && at + n < s.n && s.p[at + n] == quote ? n + 1 : n;
 }
 
-size_t redact_brackets_length(struct str s, size_t at, bool round, size_t *depth, size_t max)
+/* Returns the length of the string whose quote is at `at`, with both quotes. If it may go on behind `s`,
+ * stores it as open. */
+static size_t string_length(struct str s, size_t at, size_t escapes, size_t max,
+                            struct redact_nesting *nesting)
 {
-    const char *opening = round ? "(" : "[{", *closing = round ? ")" : "]}";
-    size_t n = 0, escapes = 0;
+    size_t n = 1 + string_rest_length(s, at + 1, s.p[at], escapes, max - 1);
+    nesting->quote = '\0';
+    if (at + n >= s.n) {
+        nesting->quote = s.p[at];
+        nesting->escapes = escapes;
+    }
+    return n;
+}
+
+/* Returns the length of the rest of an open string at `at`. */
+static size_t open_string_length(struct str s, size_t at, struct redact_nesting *nesting, size_t max)
+{
+    if (!nesting->quote)
+        return 0;
+    size_t n = string_rest_length(s, at, nesting->quote, nesting->escapes, max);
+    if (at + n < s.n)
+        nesting->quote = '\0';
+    return n;
+}
+
+size_t redact_brackets_length(struct str s, size_t at, struct redact_nesting *nesting, size_t max)
+{
+    const char *opening = nesting->round ? "(" : "[{", *closing = nesting->round ? ")" : "]}";
+    size_t n = open_string_length(s, at, nesting, max), escapes = 0;
     char before = ','; /* the last byte that is no blank and no backslash */
-    while (*depth > 0 && at + n < s.n && n < max) {
+    if (at + n > 0)
+        before = s.p[at + n - 1];
+    while (nesting->depth > 0 && at + n < s.n && n < max) {
         char c = s.p[at + n];
         if (redact_is_quote(c) && strchr("[{(,:=", before)) {
-            n += string_length(s, at + n, escapes, max - n);
+            n += string_length(s, at + n, escapes, max - n, nesting);
             c = '"';
         } else {
-            *depth += c != '\0' && strchr(opening, c);
-            *depth -= c != '\0' && strchr(closing, c);
+            nesting->depth += c != '\0' && strchr(opening, c);
+            nesting->depth -= c != '\0' && strchr(closing, c);
             n++;
         }
         escapes = c == '\\' ? escapes + 1 : 0;
@@ -100,16 +127,17 @@ size_t redact_brackets_length(struct str s, size_t at, bool round, size_t *depth
 
 /* Returns the length of a list or an object up to its closing bracket, with Go's type in front,
  * `[]string{...}`, or of a tuple of Python. 0: no bracket begins here. */
-static size_t bracket_length(struct str s, size_t at, size_t max)
+static size_t bracket_length(struct str s, size_t at, size_t max, struct redact_nesting *nesting)
 {
     enum { MAX_GO_TYPE = 64 };
-    size_t n = 0;
+    size_t n = nesting->depth > 0 ? redact_brackets_length(s, at, nesting, max) : 0;
     for (;;) {
-        size_t type = redact_type_length(s, at + n, MAX_GO_TYPE), depth = 1;
+        size_t type = redact_type_length(s, at + n, MAX_GO_TYPE);
         if (n + type >= max || at + n + type >= s.n || !begins_list(s.p[at + n + type], type))
             return n;
         n += type + 1;
-        n += redact_brackets_length(s, at + n, s.p[at + n - 1] == '(', &depth, max - n);
+        *nesting = (struct redact_nesting){.round = s.p[at + n - 1] == '(', .depth = 1};
+        n += redact_brackets_length(s, at + n, nesting, max - n);
     }
 }
 
@@ -209,15 +237,15 @@ static bool begins_quote(struct str s, size_t at)
 }
 
 /* Returns the length of a word of a command, which may contain strings: `x'y z'`, Python's `b'x'`. */
-static size_t word_length(struct str s, size_t at, size_t max)
+static size_t word_length(struct str s, size_t at, size_t max, struct redact_nesting *nesting)
 {
-    size_t n = 0;
+    size_t n = open_string_length(s, at, nesting, max);
     for (;;) {
         n += redact_length_until(s, at + n, " \t&;,\"'", max - n);
         if (n == 0 || n >= max || at + n >= s.n || !redact_is_quote(s.p[at + n]) ||
             redact_ends_string(s, at + n))
             return n;
-        n += string_length(s, at + n, 0, max - n);
+        n += string_length(s, at + n, 0, max - n, nesting);
     }
 }
 
@@ -229,30 +257,63 @@ static bool is_parameter(const struct redact_prefix *prefix)
     return in_url && (prefix->request || !prefix->quote);
 }
 
-static size_t value_length(struct str s, size_t at, const struct redact_prefix *prefix, size_t max)
+/* Returns the length of a value without quotes: brackets, a word, or both. *nesting: how it begins at `at`,
+ * and how it goes on behind `s`. */
+static size_t nested_length(struct str s, size_t at, const struct redact_prefix *prefix, size_t max,
+                            struct redact_nesting *nesting)
 {
-    bool header = prefix->header;
-    if (prefix->long_quote)
-        return long_quoted_length(s, at, prefix->long_quote, max);
-    if (is_parameter(prefix) && (prefix->request || !begins_quote(s, at)))
-        return parameter_length(s, at, prefix, max);
-    if (prefix->quote && (!prefix->quote_opens_string || header || (prefix->in_list && prefix->sign == '=')))
-        return quoted_length(s, at, prefix, max);
-    if (!header && begins_quote(s, at))
-        return 0;
-    if (header) /* to the end of the line or, in HTML, of the text */
-        return redact_length_until(s, at, prefix->entity ? "<" : "", max);
     bool may_nest =
         prefix->sign == '=' || (prefix->sign == ':' && (prefix->after_separator || prefix->name_quoted));
-    size_t n = may_nest ? bracket_length(s, at, max) : 0;
+    size_t n = may_nest && !nesting->word ? bracket_length(s, at, max, nesting) : 0;
     if (n > 0 && at + n < s.n && s.p[at + n] != '\0' && strchr(")]}>`:", s.p[at + n]))
         return n;
     at += n; /* brackets may begin a word: `(a)b` */
+    nesting->word = at < s.n;
     if (prefix->sign != ':')
-        return n + word_length(s, at, max - n);
+        return n + word_length(s, at, max - n, nesting);
     if (!prefix->name_quoted)
         return prefix->after_separator ? n + redact_length_until(s, at, " \t&;,\"'}])", max - n) : 0;
     return n + redact_length_until(s, at, " \t&;,\"'}])\\", max - n);
+}
+
+/* Returns what ends the value; REDACT_REST_NONE: there is none, because it begins behind a quote. */
+static enum redact_rest_kind get_end(struct str s, size_t at, const struct redact_prefix *prefix)
+{
+    if (prefix->long_quote)
+        return REDACT_REST_LONG_QUOTE;
+    if (is_parameter(prefix) && (prefix->request || !begins_quote(s, at)))
+        return REDACT_REST_PARAMETER;
+    if (prefix->quote &&
+        (!prefix->quote_opens_string || prefix->header || (prefix->in_list && prefix->sign == '=')))
+        return REDACT_REST_QUOTE;
+    if (!prefix->header && begins_quote(s, at))
+        return REDACT_REST_NONE;
+    return prefix->header ? REDACT_REST_BYTE : REDACT_REST_WORD;
+}
+
+/* Returns the bytes that end a value up to the end of the line or, in HTML, of the text. */
+static const char *get_header_end(const struct redact_prefix *prefix)
+{
+    return prefix->entity ? "<" : "";
+}
+
+static size_t value_length(struct str s, size_t at, const struct redact_prefix *prefix, size_t max)
+{
+    struct redact_nesting nesting = {0};
+    switch (get_end(s, at, prefix)) {
+    case REDACT_REST_LONG_QUOTE:
+        return long_quoted_length(s, at, prefix->long_quote, max);
+    case REDACT_REST_PARAMETER:
+        return parameter_length(s, at, prefix, max);
+    case REDACT_REST_QUOTE:
+        return quoted_length(s, at, prefix, max);
+    case REDACT_REST_BYTE:
+        return redact_length_until(s, at, get_header_end(prefix), max);
+    case REDACT_REST_WORD:
+        return nested_length(s, at, prefix, max, &nesting);
+    default:
+        return 0;
+    }
 }
 
 /* ---- pairs --------------------------------------------------------------------------------------------- */
@@ -266,8 +327,7 @@ static enum redact_secrecy classify_pair_name(struct str v)
     return redact_classify_name((struct str){v.p, n});
 }
 
-/* Forgets an earlier `name` if its object or tag ends before `at`. */
-static void end_object(struct redact_search *search, size_t at)
+void redact_end_object(struct redact_search *search, size_t at)
 {
     struct str between = {search->in.p + search->pair_at, at - search->pair_at};
     for (size_t i = 0; search->context.pair != REDACT_HARMLESS && i < between.n; i++)
@@ -279,7 +339,7 @@ static void end_object(struct redact_search *search, size_t at)
 /* Returns how secret an earlier `name` in the same object or tag makes this value. */
 static enum redact_secrecy classify_by_text_before(struct redact_search *search, size_t at)
 {
-    end_object(search, at);
+    redact_end_object(search, at);
     enum redact_secrecy secrecy = search->context.pair;
     search->context.pair = REDACT_HARMLESS;
     return secrecy;
@@ -336,7 +396,7 @@ static void store_secrecy(struct redact_search *search, size_t at, struct str wo
 {
     struct redact_context *context = &search->context;
     uint32_t number = redact_pair_number(word);
-    end_object(search, at);
+    redact_end_object(search, at);
     context->lines = 0;
     if (secrecy < context->pair && number != context->pair_word)
         return;
@@ -385,14 +445,21 @@ static bool is_on_next_line(struct str s, size_t at)
 /* Returns whether to redact a value because of its name or the name beside it. */
 static bool is_secret_value(enum redact_secrecy secrecy, const struct redact_prefix *prefix, struct str v)
 {
+    struct redact_nesting nesting = {0};
     size_t bracket = redact_type_length(v, 0, v.n);
     bool quoted = prefix->long_quote || (prefix->quote && !prefix->quote_opens_string);
     if (secrecy == REDACT_PLURAL && !quoted && bracket < v.n && begins_list(v.p[bracket], bracket)) {
         if (v.p[bracket] == '(') /* as in `cookies: (optional) a Dict of ...` */
-            v.n = bracket_length(v, 0, v.n);
+            v.n = bracket_length(v, 0, v.n, &nesting);
         return redact_list_has_text(v, bracket);
     }
     return quoted ? redact_is_secret_string(secrecy, v) : redact_is_secret(secrecy, v);
+}
+
+/* Returns whether the last letter of the name is an s. */
+static bool is_plural(struct str name)
+{
+    return name.n > 0 && (name.p[name.n - 1] | 0x20) == 's';
 }
 
 /* Returns the length of the further elements of a list without blanks, such as `API_KEYS=a,b`. A word with a
@@ -400,8 +467,8 @@ static bool is_secret_value(enum redact_secrecy secrecy, const struct redact_pre
 static size_t elements_length(struct str s, size_t at, const struct redact_prefix *prefix)
 {
     size_t n = 0;
-    bool plural = prefix->name.n > 0 && (prefix->name.p[prefix->name.n - 1] | 0x20) == 's';
-    while (plural && !prefix->quote && !prefix->long_quote && at + n < s.n && s.p[at + n] == ',') {
+    while (is_plural(prefix->name) && !prefix->quote && !prefix->long_quote && at + n < s.n &&
+           s.p[at + n] == ',') {
         size_t element = redact_length_until(s, at + n + 1, " \t&;,\"'=:{}[]()<>\\", s.n),
                end = at + n + 1 + element;
         while (end < s.n && s.p[end] == '=') /* of base64 */
@@ -411,6 +478,42 @@ static size_t elements_length(struct str s, size_t at, const struct redact_prefi
         n = end - at;
     }
     return n;
+}
+
+size_t redact_value_rest_length(struct redact_rest *rest, struct str s, size_t at)
+{
+    const struct redact_prefix *prefix = &rest->prefix;
+    size_t n = 0;
+    if (rest->kind == REDACT_REST_LONG_QUOTE)
+        return long_quoted_length(s, at, prefix->long_quote, s.n);
+    if (rest->kind == REDACT_REST_QUOTE)
+        return quoted_length(s, at, prefix, s.n);
+    if (rest->kind == REDACT_REST_PARAMETER)
+        n = parameter_length(s, at, prefix, s.n);
+    else
+        n = nested_length(s, at, prefix, s.n, &rest->nesting);
+    return n + elements_length(s, at + n, prefix);
+}
+
+/* Returns the length of the value, with the further elements of a list if `elements`. Divides it if it goes
+ * on behind the part of the line. */
+static size_t whole_length(struct redact_search *search, size_t at, const struct redact_prefix *prefix,
+                           bool elements)
+{
+    struct str s = search->in;
+    size_t n = value_length(s, at, prefix, s.n);
+    if (elements)
+        n += elements_length(s, at + n, prefix);
+    if (!search->more || at + n <= search->division)
+        return n;
+    struct redact_rest rest = {
+        .kind = get_end(s, at, prefix), .end = get_header_end(prefix), .prefix = *prefix};
+    rest.prefix.name = str_of(elements && is_plural(prefix->name) ? "s" : "");
+    rest.prefix.inner = str_of("");
+    rest.prefix.header = prefix->header || begins_encoded_bracket(s, at);
+    if (rest.kind == REDACT_REST_WORD)
+        nested_length((struct str){s.p, search->division}, at, prefix, s.n, &rest.nesting);
+    return redact_rest_divide(search, at, n, rest);
 }
 
 /* Finds the password in USER:PASSWORD and stores it in search->ahead, because the password begins after `at`.
@@ -423,7 +526,7 @@ static void read_user_password(struct redact_search *search, size_t at, const st
     if (password == 0)
         return;
     search->ahead.begin = at + password;
-    search->ahead.end = at + value_length(s, at, prefix, s.n);
+    search->ahead.end = at + whole_length(search, at, prefix, false);
     search->ahead.rule = REDACT_OPTION;
 }
 
@@ -464,6 +567,5 @@ size_t redact_value_length(struct redact_search *search, size_t at)
         is_secret = is_secret_value(classify_pair(search, at, &prefix, first), &prefix, first);
     if (!is_secret || is_not_set(&prefix, first) || is_on_next_line(s, at))
         return 0;
-    size_t n = value_length(s, at, &prefix, s.n);
-    return n + elements_length(s, at + n, &prefix);
+    return whole_length(search, at, &prefix, true);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "bundle/redact/redact_lines.h"
 #include "bundle/redact/redact_words.h"
 #include "proto/profile.pb-c.h"
 #include "proto/proto.h"
@@ -1642,74 +1643,10 @@ static void a_search_ends_on_cancel_and_at_its_time_limit(void **state)
     close(fds[1]);
 }
 
-/* Redacts a line that has `form` at each of the offsets, which rise, between words, in pieces. */
-static void redact_long_line(const char *form, const size_t *offsets, size_t n, struct buf *ret)
-{
-    struct redact_tally tally = {0};
-    const struct redact_output into = {.out = ret, .tally = &tally};
-    struct redact_lines l = REDACT_LINES_INIT;
-    struct buf line = BUF_INIT(4u << 20);
-    for (size_t i = 0; i < n; i++) {
-        while (line.len < offsets[i])
-            buf_adds(&line, offsets[i] - line.len >= 8 ? "filler, " : " ");
-        buf_adds(&line, form);
-    }
-    buf_adds(&line, ", filler\n");
-    for (size_t at = 0, piece = 1; at < line.len; at += piece) {
-        piece = line.len - at < 70001 ? line.len - at : 70001;
-        redact_lines_add(&l, (struct str){line.data + at, piece}, &into);
-    }
-    redact_lines_end(&l, &into);
-    assert_true(!ret->failed && ret->len > 8 && memcmp(ret->data + ret->len - 8, " filler\n", 8) == 0);
-    buf_release(&line);
-    buf_release(&l.line);
-}
-
-/* Wherever a long line is divided, a secret near that place is found, and the rest of the line stays. */
-static void secrets_in_long_lines_are_redacted(void **state)
-{
-    static const char forms[] =
-        "\"password\": \"S3cr3tS3cr3t\", x password=S3cr3tS3cr3t --password S3cr3tS3cr3t "
-        "{\"Authorization\": \"Bearer S3cr3tS3cr3t\"}, curl -u joe:S3cr3tS3cr3t "
-        "{\"Set-Cookie\": \"sid=S3cr3tS3cr3tS3cr3t\"}, http://joe:S3cr3tS3cr3t@h/ "
-        "glpat-S3cr3tS3cr3tS3cr3t {\"name\": \"DB_PASSWORD\", \"value\": \"S3cr3tS3cr3t\"}";
-    (void)state;
-    /* The first part ends at the second of these places, and the search of the second part begins at the
-     * first. */
-    for (size_t before = 0; before < sizeof forms; before += 11) {
-        const size_t offsets[] = {REDACT_LINE_MAX - 2 * REDACT_OVERLAP - before,
-                                  REDACT_LINE_MAX - REDACT_OVERLAP - before, REDACT_LINE_MAX};
-        struct buf out = BUF_INIT(4u << 20);
-        size_t n_words = 0;
-        redact_long_line(forms, offsets, 3, &out);
-        assert_null(memmem(out.data, out.len, "S3cr3t", 6));
-        for (const char *at = buf_str(&out); (at = strstr(at, "filler")); at++)
-            n_words++;
-        assert_in_range(n_words, (REDACT_LINE_MAX - 3 * sizeof forms) / 8, REDACT_LINE_MAX / 8);
-        buf_release(&out);
-    }
-}
-
-/* A secret that is longer than all that is searched together, with the end of the line after it. */
-static void secrets_longer_than_a_part_are_redacted(void **state)
-{
-    struct buf form = BUF_INIT(4u << 20), out = BUF_INIT(4u << 20);
-    (void)state;
-    buf_adds(&form, "password=");
-    for (size_t i = 0; i < 30000; i++)
-        buf_adds(&form, "S3cr3tW0rd");
-    redact_long_line(buf_str(&form), &(size_t){1000}, 1, &out);
-    assert_null(memmem(out.data, out.len, "S3cr3t", 6));
-    buf_release(&form);
-    buf_release(&out);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(secrets_in_command_lines_are_redacted),
-        cmocka_unit_test(secrets_in_long_lines_are_redacted),
-        cmocka_unit_test(secrets_longer_than_a_part_are_redacted),
         cmocka_unit_test(each_rule_redacts_only_its_own_cases),
         cmocka_unit_test(label_keys_that_name_a_person_or_secret_are_found),
         cmocka_unit_test(damaged_command_lines_need_no_second_redaction),
