@@ -114,7 +114,7 @@ struct report_machine {
 
 struct report_callbacks {
     report_sink_fn *sink;
-    report_say_fn *say;
+    report_say_fn *say; /* NULL: drops the messages */
     void *ctx;
     const struct report_machine *machine; /* NULL: no format with machine code */
 };

@@ -16,6 +16,8 @@ void report_message(const struct report *report, const char *fmt, ...)
 {
     char line[1000];
     va_list args;
+    if (!report->callbacks->say)
+        return;
     va_start(args, fmt);
     vsnprintf(line, sizeof line, fmt, args);
     va_end(args);

@@ -133,6 +133,7 @@ static int add_to_heading(void *ctx, const void *p, size_t n, struct err *err)
 static int make_heading(struct view *v, struct err *err)
 {
     bool empty;
+    /* The report itself says the same messages. */
     const struct report_callbacks callbacks = {.sink = add_to_heading, .ctx = &v->heading};
     return report_heading(v->profile, &v->options.report, &callbacks, &empty, err);
 }
@@ -219,17 +220,11 @@ static int write_fd(void *ctx, const void *p, size_t n, struct err *err)
     return fd_write_all(*(const int *)ctx, p, n, err);
 }
 
-static void say_nothing(void *ctx, const char *line)
-{
-    (void)ctx;
-    (void)line;
-}
-
 /* Writes the whole profile, whatever the parameters are. */
 static int answer_download(const struct web *web, int body_fd, struct err *err)
 {
     const struct report_settings whole = {.format = REPORT_PROTO, .divide_by = 1, .unit = "minimum"};
-    const struct report_callbacks callbacks = {.sink = write_fd, .say = say_nothing, .ctx = &body_fd};
+    const struct report_callbacks callbacks = {.sink = write_fd, .ctx = &body_fd};
     return report_make(web->profile, &whole, &callbacks, err);
 }
 

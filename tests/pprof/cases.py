@@ -12,7 +12,7 @@ REPORTS = [["-top"], ["-text", "-cum"], ["-tree"], ["-peek=."], ["-list=."], ["-
            ["-dot"], ["-callgrind"], ["-proto"], ["-topproto"]]
 
 # Profiles with labels and comments, and some without.
-TAGGED = ["heap.1", "heap.2", "allocs.2", "cpu.1", "cpu.2", "goroutine.2", "heap.text", "allocs.text", "zero", "numbers", "texts", "wide",
+TAGGED = ["heap.1", "heap.2", "allocs.2", "cpu.1", "cpu.2", "goroutine.2", "heap.text", "allocs.text", "zero", "numbers", "texts", "units", "wide",
           "heap", "heap_later"]
 COMMENTED = ["plain", "heap.2", "cpu.1"]
 WITHOUT = ["block.1", "inlined", "empty"]

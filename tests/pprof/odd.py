@@ -217,6 +217,15 @@ def texts():
     return p
 
 
+def units():
+    """A label whose numbers have two units, about which a report has a message."""
+    p = Profile()
+    a, b = chain(p, ["a", "main"], p.mapping())
+    p.sample([a, b], [1, 10], ("wait", 1500, "microseconds"))
+    p.sample([b], [2, 20], ("wait", 1, "seconds"))
+    return p
+
+
 def dropped():
     p = Profile(drop="runtime\\..*|hidden", keep="runtime\\.kept")
     a, b, c, d, e = chain(p, ["runtime.low", "runtime.kept", "hidden", "work", "main"], p.mapping())
@@ -348,7 +357,7 @@ def heap_later():
     return p
 
 
-ODD = [plain, negative, zero, no_mapping, many_mappings, addresses, columns, inlined, recursive, numbers, texts, dropped, folded,
+ODD = [plain, negative, zero, no_mapping, many_mappings, addresses, columns, inlined, recursive, numbers, texts, units, dropped, folded,
        empty, one, units, huge, overflowing, names, same_names, wide, deep, nothing_known, heap, heap_later]
 
 
