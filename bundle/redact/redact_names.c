@@ -41,6 +41,10 @@ static const struct {
     {STR_INIT("pw"), REDACT_SECRET, REDACT_SECRET},
     {STR_INIT("bindpw"), REDACT_SECRET, REDACT_SECRET},
     {STR_INIT("rootpw"), REDACT_SECRET, REDACT_SECRET},
+    {STR_INIT("userpw"), REDACT_SECRET, REDACT_SECRET},
+    {STR_INIT("pswd"), REDACT_SECRET, REDACT_SECRET},
+    {STR_INIT("psk"), REDACT_SECRET, REDACT_SECRET},
+    {STR_INIT("cred"), REDACT_SECRET, REDACT_SECRET},
     {STR_INIT("key"), REDACT_MAYBE, REDACT_MAYBE},
     {STR_INIT("auth"), REDACT_MAYBE, REDACT_PLURAL},
     {STR_INIT("session"), REDACT_MAYBE, REDACT_MAYBE},
@@ -186,10 +190,10 @@ static size_t strip_qualifier(const char *name, size_t n)
 enum redact_secrecy redact_classify_name(struct str name)
 {
     char normal[NAME_MAX_LENGTH * 2], joined[NAME_MAX_LENGTH * 2];
-    while (name.n > 0 && name.p[0] == '-') {
-        name.p++;
-        name.n--;
-    }
+    size_t n_option = str_begins(name, "-D") && name.n > 2 ? 2 : 0; /* of Java and C compilers: -DTOKEN=x */
+    while (n_option < name.n && name.p[n_option] == '-')
+        n_option++;
+    name = (struct str){name.p + n_option, name.n - n_option};
     size_t n = normalize_name(name, normal);
     n = strip_qualifier(normal, n);
     size_t n_joined = join_last_words(normal, n, joined);

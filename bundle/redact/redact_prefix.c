@@ -283,6 +283,8 @@ static bool read_name(struct redact_search *search, size_t at, struct redact_pre
     size_t before = skip_blanks_back(s, begin);
     prefix->after_separator =
         before < begin || begin == 0 || strchr("{,[(", s.p[before - 1]) || is_slash_option(s, begin);
+    prefix->begins_word = prefix->sign == ':' && !prefix->name_quoted && begin > 0 &&
+                          (redact_is_quote(s.p[begin - 1]) || strchr("=;|<>", s.p[begin - 1]));
     prefix->begins_column = begin == 0 || s.p[begin - 1] == '\t' || s.p[begin - 1] == '\n';
     prefix->first_word = before == 0;
     prefix->colon =

@@ -46,6 +46,7 @@ struct redact_prefix {
     bool parameter;   /* the name is a parameter of a URL */
     bool in_path;     /* a parameter behind a semicolon or a slash, of a component of a request's path */
     bool colon;       /* `NAME:VALUE` in a request's path or parameter */
+    bool begins_word; /* `"NAME:VALUE"`, `=NAME:VALUE`: the name is right behind a quote or a sign */
     bool request;     /* the string is a request */
     bool name_quoted; /* as in JSON */
     bool space_after_sign; /* a blank follows the sign */

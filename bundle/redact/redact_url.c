@@ -325,11 +325,12 @@ size_t redact_url_password(struct redact_search *search, size_t at)
  * file name. */
 static bool is_secret_part(const struct redact_search *search, struct str name, struct str part)
 {
-    if (name.n == 0 || name.p[name.n - 1] == 's' || redact_classify_name(name) != REDACT_SECRET ||
-        redact_is_ordinary_part(part))
+    bool is_plural = name.n > 0 && name.p[name.n - 1] == 's';
+    struct str singular = {name.p, name.n - is_plural};
+    if (name.n == 0 || redact_classify_name(singular) != REDACT_SECRET || redact_is_ordinary_part(part))
         return false;
     return redact_looks_random(part) || redact_is_secret(REDACT_MAYBE, part) ||
-           (search->request && redact_is_secret(REDACT_SECRET, part));
+           (search->request && !is_plural && redact_is_secret(REDACT_SECRET, part));
 }
 
 /* Returns the length of the secret at `at` up to one of `stops`, divided if it goes on behind the part of the
@@ -369,8 +370,7 @@ size_t redact_url_path(struct redact_search *search, size_t at)
         end--;
     for (begin = end; begin > 0 && redact_is_name_byte(s.p[begin - 1]);)
         begin--;
-    if (begin == end || begin == 0 || s.p[begin - 1] != '/' ||
-        redact_classify_name((struct str){s.p + begin, end - begin}) != REDACT_SECRET)
+    if (begin == end || begin == 0 || s.p[begin - 1] != '/')
         return 0;
     /* In a request a part of the path ends at a slash or with the path. */
     const char *stops = search->request ? "/ \t?#" : "/ \t\"'<>?#&,;)]}\\";

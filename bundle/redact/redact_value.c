@@ -271,6 +271,8 @@ static size_t nested_length(struct str s, size_t at, const struct redact_prefix 
     nesting->word = at < s.n;
     if (prefix->sign != ':')
         return n + word_length(s, at, max - n, nesting);
+    if (prefix->begins_word)
+        return n + redact_length_until(s, at, " \t&;,\"'}])\\<|", max - n);
     if (!prefix->name_quoted)
         return prefix->after_separator ? n + redact_length_until(s, at, " \t&;,\"'}])", max - n) : 0;
     return n + redact_length_until(s, at, " \t&;,\"'}])\\", max - n);
@@ -561,7 +563,8 @@ size_t redact_value_length(struct redact_search *search, size_t at)
     bool is_secret = is_secret_value(secrecy, &prefix, first) ||
                      (prefix.parameter && is_secret_parameter(secrecy, &prefix, first)) ||
                      (is_p && redact_is_password_of_p(first));
-    if (prefix.colon && redact_is_ordinary_part(first)) /* a method of an API: `/token:verify` */
+    /* A method of an API, such as `/token:verify`, or a name of a state. */
+    if ((prefix.colon || prefix.begins_word) && redact_is_ordinary_part(first))
         return 0;
     if (!is_secret && role != REDACT_NO_PAIR && first.n > 0)
         is_secret = is_secret_value(classify_pair(search, at, &prefix, first), &prefix, first);
