@@ -114,7 +114,12 @@ static bool has_form_token(struct httpd_request *r)
     if (!str_begins(body, name) || body.n > HTTPD_FORM_MAX)
         return false;
     ptrdiff_t n = request_decode(body.p + sizeof name - 1, body.n - (sizeof name - 1), true, value);
-    return n >= 0 && equals_secret(str_trim((struct str){value, (size_t)n}), r->server->token);
+    if (n < 0)
+        return false;
+    /* The visitor may have entered the whole address. */
+    const char *in_address = strstr(value, name), *token = in_address ? in_address + strlen(name) : value;
+    size_t length = in_address ? strcspn(token, "&# \t\r\n") : (size_t)n;
+    return equals_secret(str_trim((struct str){token, length}), r->server->token);
 }
 
 static void answer_page(struct httpd_request *r, int status, const struct buf *page)
@@ -154,28 +159,41 @@ static void add_address_without_token(struct buf *to, const struct httpd_request
     }
 }
 
-/* Sets the cookie, and leads the visitor to the same address without the token. A page leads there, because a
- * browser would not send a cookie with SameSite=Strict after a redirect (303) whose first address another
- * site or a file has given. */
-static void send_cookie(struct httpd_request *r)
+/* Leads the visitor to an address by a page, because a browser would not send a cookie with SameSite=Strict
+ * after a redirect (303) whose first address another site or a file has given. */
+static void send_page_to(struct httpd_request *r, const char *to)
 {
-    size_t longest = r->server->options.limits.header_bytes;
-    struct buf to = BUF_INIT(longest), page = BUF_INIT(12 * longest + 4096);
-    char cookie[200];
-    add_address_without_token(&to, r);
-    snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict%s", r->server->cookie_name,
-             r->server->cookie_value, r->server->tls ? "; Secure" : "");
-    evhttp_add_header(evhttp_request_get_output_headers(r->ev), "Set-Cookie", cookie);
+    struct buf page = BUF_INIT(12 * r->server->options.limits.header_bytes + 4096);
     buf_adds(&page, "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\">"
                     "<meta name=\"referrer\" content=\"no-referrer\"><title>");
     buf_add_html_escaped(&page, r->server->title);
     buf_adds(&page, "</title>\n<meta http-equiv=\"refresh\" content=\"0; url=");
-    buf_add_html_escaped(&page, buf_str(&to));
+    buf_add_html_escaped(&page, to);
     buf_adds(&page, "\">\n<p><a href=\"");
-    buf_add_html_escaped(&page, buf_str(&to));
+    buf_add_html_escaped(&page, to);
     buf_adds(&page, "\">Continue</a></p>\n");
     answer_page(r, 200, &page);
     buf_release(&page);
+}
+
+/* Sets the cookie, and leads the visitor to the same address without the token. */
+static void send_cookie(struct httpd_request *r)
+{
+    struct buf to = BUF_INIT(r->server->options.limits.header_bytes);
+    struct evkeyvalq *headers = evhttp_request_get_output_headers(r->ev);
+    char cookie[200];
+    add_address_without_token(&to, r);
+    snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict%s", r->server->cookie_name,
+             r->server->cookie_value, r->server->tls ? "; Secure" : "");
+    evhttp_add_header(headers, "Set-Cookie", cookie);
+    if (r->method == HTTPD_POST) {
+        /* The form is the server's own, so that the browser sends the cookie; it also keeps the address's
+         * fragment. */
+        evhttp_add_header(headers, "Location", buf_str(&to));
+        httpd_answer_text(r, 303, "%s\n", buf_str(&to));
+    } else {
+        send_page_to(r, buf_str(&to));
+    }
     buf_release(&to);
 }
 

@@ -6,6 +6,8 @@
 #include "pprof/formats.h"
 #include "pprof/heading.h"
 #include "pprof/label_units.h"
+#include "pprof/report.h"
+#include "pprof/trim.h"
 #include "base/banned.h"
 
 static int write_machine(struct report *report)
@@ -224,6 +226,8 @@ int report_filter(struct profile *p, const struct report_settings *settings,
 {
     struct report report = {.profile = p, .settings = settings, .callbacks = callbacks, .err = err};
     int rc = prepare(&report);
+    if (rc == 0)
+        rc = trim_paths(&report);
     release_settings(&report);
     return rc;
 }

@@ -153,6 +153,13 @@ export function makeFlame(options) {
         chosen = node;
         options.activate(node);
     });
+    canvas.addEventListener('contextmenu', (event) => {
+        const node = nodeUnder(event);
+        if (node < 0) return;
+        event.preventDefault();
+        hideTip();
+        select(node);
+    });
     canvas.addEventListener('focus', () => {
         hasFocus = true;
         if (!scene) return;

@@ -113,6 +113,7 @@ export function makeProfileView(entry, profile, go, theme, around = {}) {
         if (searched) state.found = findFunctions(profile, place.s);
         state.marked = state.found && !state.found.error ? state.found.marked : null;
         const fn = placeNumber(place.fn, profile.nFunctions);
+        const hadFocus = node.contains(document.activeElement) && (fn >= 0) !== whole.hidden;
         whole.hidden = fn >= 0;
         if (sandwich || fn >= 0) sandwichOnce().node.hidden = fn < 0;
         controls.update(place, type, notice());
@@ -120,6 +121,8 @@ export function makeProfileView(entry, profile, go, theme, around = {}) {
         // Draw after all other changes: reading the width makes the browser compute the layout.
         if (fn >= 0) sandwich.show(fn, state.figures, context());
         else drawWhole();
+        // The focused graph is hidden now.
+        if (hadFocus && !node.contains(document.activeElement)) (fn >= 0 ? sandwich : flame).focus();
         state.tableStale ||= refigured || searched;
         if (state.tableStale) drawRest();
     }

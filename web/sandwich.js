@@ -114,5 +114,5 @@ export function makeSandwich(profile, tools) {
         }
     }
 
-    return { node, show, repaint };
+    return { node, show, repaint, focus: () => callees.flame.focus() };
 }

@@ -193,6 +193,8 @@ size_t redact_rest_division(struct str s);
  * returns its length up to there and stores `rest`. */
 size_t redact_rest_divide(struct redact_search *search, size_t at, size_t n, struct redact_rest rest);
 
+/* ---- redact_rest_length.c ---- */
+
 /* Returns the length of what follows at `at` of the secret that was divided. If that reaches the division or
  * the end of the line, updates *search->rest; else it becomes REDACT_REST_NONE. */
 size_t redact_rest_length(struct redact_search *search, size_t at);

@@ -1,6 +1,7 @@
 /* Answers the requests of the page of -http: a view as JSON, as a page or as a file, the profile, and the
  * settings. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,12 +55,25 @@ static void add_bool(struct buf *to, const char *key, bool value)
     buf_addf(to, ",\"%s\":%s", key, value ? "true" : "false");
 }
 
-/* Adds the names of sources. A URL is shown without its password. */
+/* Returns a source's name as a new string. A URL is shown without its password; HOST:PORT is one, too. */
+static char *shown_name(const char *name)
+{
+    char *url = NULL, *shown;
+    if (!pprof_may_be_url(name))
+        return strdup(name);
+    if (!strstr(name, "://") && asprintf(&url, "http://%s", name) < 0)
+        return NULL;
+    shown = url_without_password(url ? url : name);
+    free(url);
+    return shown;
+}
+
+/* Adds the names of sources. */
 static void add_names(struct buf *to, const char *key, char *const *names, size_t n)
 {
     buf_addf(to, ",\"%s\":[", key);
     for (size_t i = 0; i < n; i++) {
-        char *shown = pprof_may_be_url(names[i]) ? url_without_password(names[i]) : strdup(names[i]);
+        char *shown = shown_name(names[i]);
         buf_adds(to, i > 0 ? "," : "");
         page_add_text(to, str_of(shown ? shown : "?"));
         free(shown);

@@ -241,6 +241,8 @@ test('keys: 1, 2 and 3 for the graph, u for undo, / for the search, ? for the he
         }
         await page.keyboard.press('1');
         await page.locator('.graph canvas').waitFor();
+        // The View menu has focused on the chosen function.
+        const before = parameters(page).f;
         await page.keyboard.press('/');
         await page.keyboard.type('sort');
         await page.keyboard.press('Enter');
@@ -251,7 +253,7 @@ test('keys: 1, 2 and 3 for the graph, u for undo, / for the search, ? for the he
         await page.reload();
         await shows(page, 'flamegraph');
         await page.keyboard.press('u');
-        await hasParameter(page, 'f', null);
+        await hasParameter(page, 'f', before);
         await page.keyboard.press('?');
         assert.match(await page.getByRole('dialog', { name: 'Keys' }).textContent(), /undo the last change of filters/);
         await page.keyboard.press('Escape');
@@ -708,6 +710,11 @@ test('the call graph: moved and enlarged by keys, wheel and pointer; a node choo
             await page.mouse.move(x + width / 2 + 50, y + height / 2 + 30, { steps: 4 });
             await page.mouse.up();
         });
+        await page.keyboard.press('0');
+        assert.equal(await page.evaluate(() => [...document.querySelectorAll('.call-graph .node')].every((node) => {
+            const [outer, inner] = [document.querySelector('.call-graph').getBoundingClientRect(), node.getBoundingClientRect()];
+            return inner.top >= outer.top && inner.bottom <= outer.bottom;
+        })), true, 'the whole graph is visible');
         const node = page.getByRole('button', { name: `${BUSY} ` });
         await node.focus();
         await page.keyboard.press('Enter');

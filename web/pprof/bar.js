@@ -51,8 +51,9 @@ export function makeBar(page, { theme, help }) {
 
     function viewEntries() {
         const { view: current } = page.address();
-        return PPROF_VIEWS.map(({ name, title, of }) => {
-            const f = of && pattern();
+        // As in upstream's page, the next view focuses on what is chosen here.
+        const f = pattern();
+        return PPROF_VIEWS.map(({ name, title }) => {
             return page.link(f ? { view: name, f } : { view: name }, { current: name === current, place: f ? afterUse : {} }, title);
         });
     }

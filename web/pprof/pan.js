@@ -1,4 +1,4 @@
-// Moves and enlarges a drawing: by wheel, by dragging and by keys.
+// Moves and enlarges a drawing: by wheel, by dragging, by two fingers and by keys.
 
 const STEP = 1.25;
 const LARGEST = 40;
@@ -16,7 +16,9 @@ const ROUNDED = 100;
 export function makePan(box, svg, moved) {
     const [left, top, width, height] = (svg.getAttribute('viewBox') || '0 0 100 100').split(/[\s,]+/).map(Number);
     const seen = { x: left, y: top, scale: 1 };
-    const drag = { from: null, moved: false };
+    const drag = { from: null, moved: false, distance: 0 };
+    /** The fingers on the drawing, by their pointers: [x, y]. */
+    const fingers = new Map();
 
     /** Pixels of the window for each unit of the drawing, if all of it is visible. */
     const fitting = () => Math.min(box.clientWidth / width, box.clientHeight / height) || 1;
@@ -41,11 +43,10 @@ export function makePan(box, svg, moved) {
         moved('');
     }
 
+    /** Shows the whole drawing, as upstream's page does. */
     function place() {
-        // A graph larger than the window starts readable, at its top: its largest node is there.
-        seen.scale = Math.max(1, Math.min(0.75 / fitting(), LARGEST));
-        const scale = fitting() * seen.scale;
-        Object.assign(seen, { x: left + width / 2 - box.clientWidth / scale / 2, y: top });
+        const scale = fitting();
+        Object.assign(seen, { x: left + width / 2 - box.clientWidth / scale / 2, y: top, scale: 1 });
         draw();
     }
 
@@ -101,10 +102,23 @@ export function makePan(box, svg, moved) {
         },
         { passive: false },
     );
+    /** Enlarges by the distance of two fingers. */
+    function pinch(event) {
+        fingers.set(event.pointerId, [event.clientX, event.clientY]);
+        const [[x, y], [otherX, otherY]] = fingers.values();
+        const distance = Math.hypot(x - otherX, y - otherY);
+        const bounds = box.getBoundingClientRect();
+        if (drag.distance) enlarge(distance / drag.distance, (x + otherX) / 2 - bounds.left, (y + otherY) / 2 - bounds.top);
+        Object.assign(drag, { from: null, moved: true, distance });
+    }
+
     box.addEventListener('pointerdown', (event) => {
-        if (event.button === 0) Object.assign(drag, { from: [event.clientX, event.clientY], moved: false });
+        if (event.pointerType === 'touch') fingers.set(event.pointerId, [event.clientX, event.clientY]);
+        if (event.button === 0) Object.assign(drag, { from: [event.clientX, event.clientY], moved: false, distance: 0 });
     });
+    for (const end of ['pointerup', 'pointercancel']) addEventListener(end, (event) => fingers.delete(event.pointerId));
     box.addEventListener('pointermove', (event) => {
+        if (fingers.size === 2 && fingers.has(event.pointerId)) return pinch(event);
         if (!drag.from || !event.buttons) return;
         const [x, y] = [drag.from[0] - event.clientX, drag.from[1] - event.clientY];
         if (!drag.moved && Math.hypot(x, y) < SHORTEST_DRAG) return;

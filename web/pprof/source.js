@@ -7,6 +7,7 @@ import { filtersText } from './heading.js';
 import { makeMarks } from './marks.js';
 import { makeSections } from './sections.js';
 
+const MOST_HIDDEN_LINES = 20000;
 const COLUMNS_OF_SOURCE = ['Line', 'Flat', 'Cum', 'Source'];
 
 /** The cells of a line or an instruction; a value's tip is its share. */
@@ -84,9 +85,11 @@ function functionSection({ name, flat, flatShare, cum, cumShare, lines }, path, 
         scroller,
     );
     // Long lists of functions open faster if only the visible tables are made.
-    const fill = () => box.open && box.closest('.source-file').open && !body.childElementCount && body.append(...lines.flatMap((line) => lineRows(line, path, sections)));
-    box.addEventListener('toggle', fill);
-    return { box, fill };
+    const isVisible = () => box.open && box.closest('.source-file').open;
+    const fill = () => body.childElementCount || body.append(...lines.flatMap((line) => lineRows(line, path, sections)));
+    const fillVisible = () => isVisible() && fill();
+    box.addEventListener('toggle', fillVisible);
+    return { box, fill, fillVisible, nLines: lines.length };
 }
 
 /** A box for the text of a file that profgrab does not find. */
@@ -106,7 +109,7 @@ function fileSection(file, view, isOpen) {
     const { page, sections } = view;
     const isMissing = file.functions.every(({ lines }) => lines.every(({ text }) => !text));
     const functions = file.functions.map((fn, i) => functionSection(fn, file.path, view, i === 0));
-    const fill = () => functions.forEach((fn) => fn.fill());
+    const fillVisible = () => functions.forEach((fn) => fn.fillVisible());
     const node = foldable(
         file.path,
         isOpen,
@@ -116,9 +119,9 @@ function fileSection(file, view, isOpen) {
         page.isFrozen ? null : pasteBox(file.path, isMissing, page),
         functions.map(({ box }) => box),
     );
-    node.addEventListener('toggle', fill);
-    fill();
-    return node;
+    node.addEventListener('toggle', fillVisible);
+    fillVisible();
+    return { node, functions };
 }
 
 function nothingText(page) {
@@ -126,16 +129,33 @@ function nothingText(page) {
     return filters ? `No function passes ${filters}, or the profile has no lines of it.` : 'The profile has no lines of its functions.';
 }
 
+/** Makes the lines of closed sections while the browser is idle, because its own search finds text in them. */
+function fillWhenIdle(functions) {
+    const rest = [...functions];
+    let left = MOST_HIDDEN_LINES;
+    const next = (deadline) => {
+        while (rest.length && left > 0 && deadline.timeRemaining() > 2) {
+            const fn = rest.shift();
+            left -= fn.nLines;
+            fn.fill();
+        }
+        if (rest.length && left > 0) requestIdleCallback(next);
+    };
+    requestIdleCallback(next);
+}
+
 export function makeSourceView({ data }, page) {
     const sections = makeSections(page);
+    const files = data.files.map((file, i) => fileSection(file, { page, sections }, i === 0));
     const sources = element(
         'div',
         { class: 'sources' },
         data.note ? element('p', { class: 'note' }, visible(data.note)) : null,
-        data.files.map((file, i) => fileSection(file, { page, sections }, i === 0)),
+        files.map(({ node }) => node),
         data.files.length ? null : element('p', { class: 'quiet' }, nothingText(page)),
     );
     const { notice, search } = makeMarks(sources);
+    fillWhenIdle(files.flatMap(({ functions }) => functions));
     const update = (place) => {
         sections.update(place);
         search(place.s);

@@ -2,7 +2,6 @@
 //
 //   name    the last part of the URL's path
 //   title   the entry of the View menu
-//   of      whether the view shows the functions that the parameter f matches
 //   make    (answer, page): returns {node, update(place), repaint()}, and optionally chosen(), the name of the chosen
 //           function or '', or a list of names; sandwich(), which shows its callers and callees; focus(), which focuses the drawing; paper(),
 //           a table for printing. answer: the server's JSON
@@ -27,11 +26,11 @@ import { makeTextView } from './text.js';
 import { makeTopView } from './top.js';
 
 export const PPROF_VIEWS = [
-    { name: 'flamegraph', title: 'Flame graph', of: false, make: makeFlameView },
-    { name: 'graph', title: 'Graph', of: false, make: makeGraphView },
-    { name: 'top', title: 'Top', of: false, make: makeTopView },
-    { name: 'peek', title: 'Peek', of: true, make: makeTextView('peek', 'Callers and callees of each function') },
-    { name: 'source', title: 'Source', of: true, make: makeSourceView },
-    { name: 'disasm', title: 'Disassembly', of: true, make: makeTextView('disasm', 'Machine code') },
-    { name: 'tags', title: 'Tags', of: false, make: makeTagsView },
+    { name: 'flamegraph', title: 'Flame graph', make: makeFlameView },
+    { name: 'graph', title: 'Graph', make: makeGraphView },
+    { name: 'top', title: 'Top', make: makeTopView },
+    { name: 'peek', title: 'Peek', make: makeTextView('peek', 'Callers and callees of each function') },
+    { name: 'source', title: 'Source', make: makeSourceView },
+    { name: 'disasm', title: 'Disassembly', make: makeTextView('disasm', 'Machine code') },
+    { name: 'tags', title: 'Tags', make: makeTagsView },
 ];
