@@ -145,7 +145,8 @@ int report_heading(const struct profile *p, const struct report_settings *settin
                    const struct report_callbacks *callbacks, bool *ret_empty, struct err *err);
 
 /* Changes the profile as a report does before its output: adds the frames of tagroot and tagleaf, applies the
- * filters, merges the places that the granularity does not distinguish, and shortens the names of files. */
+ * filters, merges the places that the granularity does not distinguish, and shortens the names of files.
+ * Applies and removes drop_frames and keep_frames. */
 int report_filter(struct profile *p, const struct report_settings *settings,
                   const struct report_callbacks *callbacks, struct err *err);
 

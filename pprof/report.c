@@ -228,6 +228,8 @@ int report_filter(struct profile *p, const struct report_settings *settings,
     int rc = prepare(&report);
     if (rc == 0)
         rc = trim_paths(&report);
+    /* They have had their effect, and names may change now. */
+    p->drop_frames = p->keep_frames = 0;
     release_settings(&report);
     return rc;
 }

@@ -13,8 +13,9 @@
 
 #include "base/banned.h"
 
-/* Children at a time. */
-#define CHILDREN_MAX 4
+/* Children at a time. More would take more memory; with fewer, a heavy request of one client would more often
+ * make those of others wait. */
+#define CHILDREN_MAX 8
 /* Requests at a time that the delegate has; further ones wait in the server. Their messages must fit into a
  * socket's buffer, because the server must not block. */
 #define SENT_MAX (2 * CHILDREN_MAX)
@@ -372,7 +373,10 @@ static void send_answer(struct httpd_request *request, void *ctx)
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     if (n != (ssize_t)sizeof report || !is_valid(&report, work) || fstat(p->file, &st) < 0) {
-        httpd_answer_text(request, 503, "the answer exceeded its limit of memory or processor time\n");
+        httpd_answer_text(
+            request, 503,
+            "the process that makes the answer has ended: it exceeded a limit of memory or processor time, "
+            "or has a fault\n");
     } else {
         struct httpd_answer answer = {.type = "text/plain; charset=utf-8"};
         if (report.kind < work->n_kinds)

@@ -859,7 +859,7 @@ test('source of the real program: values beside the lines, and a pasted text in 
         assert.match(await hit.locator('td').nth(2).getAttribute('title'), /^\d+(\.\d+)?% of the total$/);
         assert.match(await page.locator('.source-function > summary').first().textContent(), /itself \d+m?s \(.+%\), with all it calls /);
         const number = Number(await hit.locator('td').first().textContent());
-        await page.getByText('Paste another source').or(page.getByText('The source is not on this machine')).first().click();
+        await page.getByText('Paste another source').or(page.getByText('The source was not found on this machine')).first().click();
         await page.locator('.source-file textarea').first().fill(Array.from({ length: number }, (_, i) => `pasted line ${i + 1}`).join('\n'));
         await button(page, 'Use this source').first().click();
         await until(page, (text) => document.querySelector('.source .hit code').textContent === text, `pasted line ${number}`);

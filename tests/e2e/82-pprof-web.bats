@@ -237,6 +237,10 @@ PY
     assert_equal "$(get '/ui/top?to=0')" 200
     assert_equal "$(get '/ui/top?from=1&to=0')" 200
     run ! grep -F sesame-open "$RIG_DIR/page/log" body
+    end_page
+    serve "127.0.0.1:$RIG_PORT_caddy/debug/pprof/heap" "ann:sesame-open@localhost:$RIG_PORT_caddy/debug/pprof/heap"
+    assert_equal "$(get /ui/top)" 200
+    grep -qF "\"sources\":[\"http://127.0.0.1:$RIG_PORT_caddy/debug/pprof/heap\",\"http://ann:xxxxx@localhost:$RIG_PORT_caddy/debug/pprof/heap\"]" body || fail "$(head -c 900 body)"
 }
 
 @test "a profile that disappears stays readable and comparable; of one profile or of too many, none can be compared" {
@@ -378,7 +382,7 @@ END
     children | xargs kill -KILL
     wait "$client"
     assert_equal "$(cat status)" 503
-    assert_equal "$(cat body)" 'the answer exceeded its limit of memory or processor time'
+    assert_equal "$(cat body)" 'the process that makes the answer has ended: it exceeded a limit of memory or processor time, or has a fault'
     assert_equal "$(get /ui/top)" 200
 }
 

@@ -27,7 +27,7 @@ import compare
 
 SHOWN = 10
 STARTS = 5
-PROFILES = ["cpu.2", "heap.2", "mutex.2", "goroutine.2", "plain", "texts", "numbers", "units", "recursive", "inlined", "wide", "many_mappings"]
+PROFILES = ["cpu.2", "heap.2", "mutex.2", "goroutine.2", "plain", "texts", "numbers", "units", "recursive", "inlined", "wide", "many_mappings", "dropped"]
 PAIRS = [("heap.1", "heap.2"), ("cpu.1", "cpu.2")]  # -diff_base
 VIEWS = ["top", "top", "peek", "flamegraph", "flamegraph", "graph", "source"]
 # A parameter and its values; wrong ones too.

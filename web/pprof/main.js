@@ -67,7 +67,8 @@ const help = makeHelp(
         ['2', 'flame graph, root at the bottom; both have the heaviest calls at the left', { 2: () => turn('1') }],
         ['3', 'callers and callees of the chosen function, else of the heaviest one that the root calls', { 3: sandwich }],
         ['↑  ↓', 'in top: the next row; with Shift, choose the rows between. Ctrl or Shift with a click chooses several'],
-        ['+  −  0', 'size of the call graph; arrow keys move it'],
+        ['+  −  0', 'size of the call graph, also by wheel or two fingers; arrow keys move it'],
+        ['right click', 'on a frame: choose it without a zoom'],
         ['Esc', 'close a menu; leave the search field'],
     ],
 );

@@ -8,6 +8,8 @@ import { makeMarks } from './marks.js';
 import { makeSections } from './sections.js';
 
 const MOST_HIDDEN_LINES = 20000;
+/** The server's text of each line of a file that it has not found. */
+const NO_SOURCE = '???';
 const COLUMNS_OF_SOURCE = ['Line', 'Flat', 'Cum', 'Source'];
 
 /** The cells of a line or an instruction; a value's tip is its share. */
@@ -99,7 +101,7 @@ function pasteBox(path, isMissing, page) {
     return element(
         'details',
         { class: 'paste', open: isMissing },
-        element('summary', {}, isMissing ? 'The source is not on this machine: paste it' : 'Paste another source'),
+        element('summary', {}, isMissing ? 'The source was not found on this machine (-source_path names directories): paste it' : 'Paste another source'),
         area,
         element('button', { type: 'button', on: { click: send } }, 'Use this source'),
     );
@@ -107,7 +109,7 @@ function pasteBox(path, isMissing, page) {
 
 function fileSection(file, view, isOpen) {
     const { page, sections } = view;
-    const isMissing = file.functions.every(({ lines }) => lines.every(({ text }) => !text));
+    const isMissing = file.functions.every(({ lines }) => lines.every(({ text }) => !text || text === NO_SOURCE));
     const functions = file.functions.map((fn, i) => functionSection(fn, file.path, view, i === 0));
     const fillVisible = () => functions.forEach((fn) => fn.fillVisible());
     const node = foldable(
