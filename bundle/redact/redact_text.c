@@ -1,8 +1,10 @@
 /*
  * Secrets inside one string, or in a part of a long line. At each position the search checks whether a secret
- * value begins there. The text before the position decides: a name and a sign, a colon after a user's name, a
- * tag, a boundary before a token. Backward steps are bounded or stop at the sign before, and forward steps
- * are remembered or skip the bytes read, so the time is linear.
+ * begins there. It looks at the text before the position: a name with its sign (`=` or `:`), `user:` in a
+ * URL, a tag, or the beginning of a word, which may be a token.
+ *
+ * The time is linear. A step backwards has a limit, or stops at the sign before. A step forwards remembers
+ * its result, or the search goes on behind the bytes that were read.
  */
 #include <ctype.h>
 #include <string.h>
@@ -177,11 +179,18 @@ static void write_plain(const struct redact_output *into, struct str text)
 }
 
 /*
- * Returns whether find_secret may find a secret at `at`: excludes most positions by the kind of the byte
- * before. Kinds: `L`: a value may begin after it (a quote, a blank, a slash, the end of a sign or a tag);
- * `u`: it may end a typographic quote; `d`: it may end `%3d` or `%3a`; `2`: it may end `%22` or `%27`; `0`:
- * it may end `%20`; `9`: it may end `%09`; `-`: it may end the header of a private key; `n`: it is inside a
- * name; `o`, any other byte: only a token may begin after it.
+ * Returns whether find_secret may find a secret at `at`. Excludes most positions by the kind of the byte
+ * before:
+ *
+ *   L   a value may begin after it: a quote, a blank, a slash, the end of a sign or of a tag
+ *   u   it may end a typographic quote
+ *   d   it may end %3d or %3a
+ *   2   it may end %22 or %27
+ *   0   it may end %20
+ *   9   it may end %09
+ *   -   it may end the header of a private key
+ *   n   it is inside a name
+ *   o   any other byte: only a token may begin after it
  */
 static bool is_candidate(struct str s, size_t at)
 {
@@ -257,7 +266,7 @@ static size_t find_secret(struct redact_search *search, size_t at, enum redact_r
     return token_length(search, at);
 }
 
-/* The next match of a value that was learned whole. */
+/* The next place where a value is repeated that was learned as a whole. */
 struct repeats_ahead {
     struct redact_literal_search search;
     size_t begin, end; /* begin == end: none is left */
@@ -283,14 +292,14 @@ static size_t find_repeat_end(struct repeats_ahead *ahead, size_t at)
 }
 
 /* The output of one part. */
-struct writing {
+struct part_writer {
     const struct redact_output *into;
     struct str s;
     size_t n_written; /* the bytes of `s` before this offset are written */
 };
 
 /* Redacts the bytes from `at` to `end` that are not redacted yet. `new`: a new secret begins at `at`. */
-static void write_redacted(struct writing *w, size_t at, size_t end, bool new)
+static void write_redacted(struct part_writer *w, size_t at, size_t end, bool new)
 {
     if (end == at || end <= w->n_written)
         return;
@@ -328,7 +337,7 @@ static size_t find_decided(struct redact_search *search, size_t at, bool may_wai
 /* Redacts a secret that begins at `at`, and returns the next position to search. That is `at` if a rule has
  * to read on behind a part of a line, and `at` is not before search->wait_from. */
 static size_t redact_position(struct redact_search *search, struct repeats_ahead *repeats, size_t at,
-                              struct writing *w)
+                              struct part_writer *w)
 {
     enum redact_rule rule = REDACT_TOKEN;
     struct str s = search->in;
@@ -371,7 +380,7 @@ void redact_part(struct redact_part *p, struct redact_rest *rest, struct redact_
                                   .rest = rest,
                                   .context = *context,
                                   .pair_at = p->from};
-    struct writing w = {.into = into, .s = p->s, .n_written = p->written};
+    struct part_writer w = {.into = into, .s = p->s, .n_written = p->written};
     struct repeats_ahead repeats;
     size_t at = p->from;
     if (p->more)
