@@ -5,7 +5,7 @@
  * directory is packed into `NAME.tar.gz` (temporary name, fsync, rename, no overwriting, mode 0600) and
  * removed. If packing fails, the work directory stays, and its manifest describes its files.
  *
- * This folder has no access to hosts: capture/ adds the manifest's records. docs/formats.md has the
+ * The code of bundle/ connects to no host: capture/ adds the manifest's records. docs/formats.md has the
  * manifest's JSON schema.
  */
 #ifndef BUNDLE_BUNDLE_H

@@ -135,7 +135,7 @@ static const struct finding_rule rules[] = {
      .arguments = {"share", ", share % of that in function"},
      .evidence =
          "samples in Go's scheduler (runtime.schedule, findRunnable, futex, …), without the collector's",
-     .look = "the channels and locks of the other sentences; a trace shows which goroutine wakes which",
+     .look = "the functions that `channels` and `locks` name; a trace shows which goroutine wakes which",
      .source = WIKI ": the System component" OURS},
     {.id = "unbuffered",
      .topic = FINDING_TOPIC_CPU,
@@ -200,7 +200,7 @@ static const struct finding_rule rules[] = {
      .severity = FINDING_SUSPECT,
      .apply = rule_goroutines_leak,
      .sentence = "{0} are in {1}{2}{3}: a leak, or a pool with nothing to do",
-     .arguments = {"goroutines", "function", " (state)", ", half of them for that time or longer"},
+     .arguments = {"goroutines", "function", " (state)", ", half of them for a given time or longer"},
      .evidence = "goroutines of one state, stack and creator that do not wait for the network",
      .threshold = "100 goroutines, half of which have waited 10 minutes; or 10,000 goroutines",
      .look = "that function, and the function that created them",
@@ -278,7 +278,7 @@ static const struct finding_rule rules[] = {
      .severity = FINDING_SUSPECT,
      .apply = rule_comparison_waits,
      .percent = 20,
-     .sentence = "{0} {1} % of all its waiting in {2}, {3} {4} %{5}",
+     .sentence = "{0} {1} % of all waiting time in {2}, {3} {4} %{5}",
      .arguments = {"hosts waited", "share", "function", "baseline hosts", "their share", " (profile)"},
      .evidence = "two sides: the share of the delay of a block or mutex profile, for the innermost of the "
                  "program's own functions",

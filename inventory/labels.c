@@ -9,7 +9,7 @@
 
 /* ---- matching ------------------------------------------------------------------------------------------ */
 
-/* One of selection.labels: NAME is before the first `=`. */
+/* A label of the selection, NAME=VALUE: NAME ends at the first `=`. */
 struct requested_label {
     const char *text;
     size_t n_name;
@@ -27,7 +27,7 @@ static bool is_named(const struct label *label, const struct requested_label *wa
     return strlen(label->name) == wanted->n_name && memcmp(label->name, wanted->text, wanted->n_name) == 0;
 }
 
-/* Checks whether the selection requests the value for the name of `wanted`. */
+/* Checks whether a requested label has the name of `wanted` and this value. */
 static bool is_requested(const struct strlist *requested, const struct requested_label *wanted,
                          const char *value)
 {
@@ -69,7 +69,7 @@ bool labels_match(const struct host *host, const struct service *service, const 
 }
 
 /* Checks whether the labels of the host match, alone or together with those of one of its services. */
-static bool is_labelled(const struct scope *s, const struct host *host, const struct strlist *requested)
+static bool host_matches(const struct scope *s, const struct host *host, const struct strlist *requested)
 {
     const struct service *service;
     bool matches = labels_match(host, NULL, requested);
@@ -201,7 +201,7 @@ int labels_filter(const struct scope *s, const struct strlist *labels, struct ho
         if (require_known_label(s, labels->items[i], err) < 0)
             return -1;
     for (size_t i = 0; i < hosts->n; i++)
-        if (is_labelled(s, hosts->items[i], labels))
+        if (host_matches(s, hosts->items[i], labels))
             hosts->items[kept++] = hosts->items[i];
     if (hosts->n > 0 && kept == 0) {
         err_set(err, ERR_USAGE, "none of the %zu hosts has the requested labels", hosts->n);

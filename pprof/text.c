@@ -7,7 +7,7 @@
 #include "pprof/trim.h"
 #include "base/banned.h"
 
-/* Returns a mark for a node whose calls were all inlined, or some of them; otherwise "". */
+/* Returns a mark for a node if all or some of the calls to it were inlined; otherwise "". */
 static const char *inlining_mark(const struct graph *g, const struct node *n)
 {
     bool some = false, all = true;

@@ -16,8 +16,9 @@
 /* Children at a time. More would take more memory; with fewer, a heavy request of one client would more often
  * make those of others wait. */
 #define CHILDREN_MAX 8
-/* Requests at a time that the delegate has; further ones wait in the server. Their messages must fit into a
- * socket's buffer, because the server must not block. */
+/* The most requests that the server has sent to the delegate and that have no answer yet; others wait in the
+ * server. The messages of these requests must fit into the socket's buffer, because the server must not
+ * block. */
 #define SENT_MAX (2 * CHILDREN_MAX)
 /* A request of the server: path, parameters, body. */
 #define REQUEST_BYTES ((size_t)8 << 20)
@@ -107,7 +108,7 @@ static int write_request(int fd, struct httpd_request *request, struct err *err)
     return rc;
 }
 
-/* Splits the text of write_request. `parameters` has room for those of the head. */
+/* Splits the text of write_request. `parameters` has room for head->n_parameters. */
 static void split_request(const struct buf *text, const struct request_head *head,
                           struct httpd_parameter *parameters, struct delegate_request *ret)
 {
@@ -236,8 +237,9 @@ static void start_child(const struct delegate *d, int file, int socket, unsigned
         report_error(&child, &err);
 }
 
-/* The server ends the delegate, also after Ctrl-C: the open requests are answered first. */
-static void ignore_terminal(void)
+/* Ignores the signals that end profgrab: after Ctrl-C, the server answers the open requests and then ends the
+ * delegate. */
+static void ignore_ending_signals(void)
 {
     static const int numbers[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
     struct sigaction ignore = {.sa_handler = SIG_IGN};
@@ -252,7 +254,7 @@ static int run_delegate(void *ctx)
     int code = d->work->prepare(d->work->ctx);
     if (code != 0)
         return code;
-    ignore_terminal();
+    ignore_ending_signals();
     if (fd_write_all(d->fd, "", 1, NULL) < 0)
         return 0;
     for (;;) {

@@ -1,5 +1,5 @@
-// A browser for the tests: Debian's Chromium without a window. It leaves no files. The pages have hostile names, of which the
-// browser must execute none.
+// A browser for the tests: Debian's Chromium without a window. It leaves no files. The names of functions in the pages have
+// markup and scripts, which the browser must not run.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -109,8 +109,8 @@ export function reportViolations() {
 }
 
 /**
- * Opens a page, waits until it is drawn, runs work(page), and checks that the page logged no error, loaded nothing and executed
- * no name. options: hash, size, scheme, and those of a browser context; broken: the page's script is incomplete, and the
+ * Opens a page, waits until it is drawn, runs work(page), and checks that the page logged no error, loaded nothing and ran
+ * no script of a name. options: hash, size, scheme, and those of a browser context; broken: the page's script is incomplete, and the
  * browser may log that.
  */
 export async function visit(name, options, work) {

@@ -29,7 +29,7 @@
 
 static const struct cost_grammar settings[] = {
     {"identity files", "hostname a\nuser b\nport 22\n", "identityfile ~/.ssh/\1\n", "", NULL, 0},
-    {"equal keywords", "hostname a\nuser b\nport 22\n", "user c\n", "", NULL, 0},
+    {"a repeated keyword", "hostname a\nuser b\nport 22\n", "user c\n", "", NULL, 0},
     {"unknown keywords", "hostname a\nuser b\nport 22\n", "k\1 a\n", "", NULL, 0},
     {"tokens", "hostname a\nuser b\nport 22\nproxycommand ", "%h%%", "\n", NULL, 0},
     {"variables", "hostname a\nuser b\nport 22\nidentityagent ", "${HOME}", "\n", NULL, 0},
@@ -80,7 +80,7 @@ static const struct cost_grammar logs[] = {
     {"keys", "", "debug1: Offering public key: /a ED25519 SHA256:a explicit\n", "", NULL, 0},
     {"failures", "", "channel 1: open failed: connect failed: Connection refused\n", "", NULL, 0},
     {"returns", "", "\r\n", "", NULL, 0},
-    {"controls", "", "\2", "", NULL, 0},
+    {"NULs", "", "\2", "", NULL, 0},
     {0},
 };
 
@@ -406,7 +406,7 @@ static void make_rsa_signature(struct buf *to, size_t n)
     buf_release(&body);
 }
 
-static const struct cost_grammar keys_of_rsa[] = {
+static const struct cost_grammar rsa_signatures[] = {
     {"long numbers", NULL, NULL, NULL, make_rsa_signature, 0},
     {0},
 };
@@ -420,8 +420,8 @@ static void check_rsa_signature(const char *p, size_t n)
     sshsig_release(&s);
 }
 
-/* ssh-keygen reads these files, and profgrab parses the output of ssh-keygen. */
-static const struct cost_grammar allowed[] = {
+/* Files of allowed signers: ssh-keygen reads them, and profgrab parses the output of ssh-keygen. */
+static const struct cost_grammar allowed_signers[] = {
     {"lines of the signer", "", "a\1@x " SIGNER "\n", "", NULL, 0},
     {"lines of others", "", "a@x " KEY "\n", "", NULL, 0},
     {"principals of a line", "", "a\1,", "a " SIGNER "\n", NULL, 0},
@@ -430,7 +430,7 @@ static const struct cost_grammar allowed[] = {
     {0},
 };
 
-static void read_allowed(const char *p, size_t n)
+static void read_allowed_signers(const char *p, size_t n)
 {
     const struct sshsig_claim claim = {.armor = armor, .namespace = "profgrab-bundle", .p = "m", .n = 1};
     const struct proc_limits limits = {.timeout_ms = 60000, .cancel_fd = -1, .max_output = 1u << 16};
@@ -462,7 +462,7 @@ const struct cost_parser cost_ssh_parsers[] = {
     {"age_recipients_add", read_recipient, recipients, 2, 0},
     {"sshsig_parse", read_signature, signatures, 2, 0},
     {"sshsig_verify", check_signature, signed_messages, 2, 0},
-    {"sshsig_verify of RSA", check_rsa_signature, keys_of_rsa, 200, SSHSIG_MAX},
-    {"sshsig_find_principal", read_allowed, allowed, 2, 512u << 10},
+    {"sshsig_verify of RSA", check_rsa_signature, rsa_signatures, 200, SSHSIG_MAX},
+    {"sshsig_find_principal", read_allowed_signers, allowed_signers, 2, 512u << 10},
     {0},
 };

@@ -240,9 +240,9 @@ static void block_and_mutex_profiles_are_reported_by_name(void **state)
     assert_ok(findings_finish(&all, &err), &err);
     assert_int_equal(all.n, 2);
     assert_string_equal(all.items[0].text,
-                        "a waited 90 % of all its waiting in main.lock, b 10 % (mutex profile)");
+                        "a waited 90 % of all waiting time in main.lock, b 10 % (mutex profile)");
     assert_string_equal(all.items[1].text,
-                        "a waited 89 % of all its waiting in main.lock, b 10 % (block profile)");
+                        "a waited 89 % of all waiting time in main.lock, b 10 % (block profile)");
     findings_release(&all);
 }
 

@@ -57,7 +57,7 @@ static int begin_slow(struct test_server *run, int n_slow)
     return fd;
 }
 
-static void a_client_beyond_its_number_of_connections_is_closed(void **state)
+static void a_connection_beyond_the_limit_of_its_client_is_closed(void **state)
 {
     (void)state;
     struct test_server run;
@@ -81,8 +81,8 @@ static void a_client_beyond_its_number_of_connections_is_closed(void **state)
     end(&run);
 }
 
-/* Asks again and again, as another user of the machine does who does not know the token, and keeps each
- * connection. */
+/* Opens n connections without the token, as another user of the machine can, and keeps them. Every second one
+ * sends a request. */
 static void hold_connections_without_token(const struct test_server *run, int *fds, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -92,7 +92,7 @@ static void hold_connections_without_token(const struct test_server *run, int *f
     }
 }
 
-static void connections_without_the_token_keep_no_visitor_of_the_same_address_out(void **state)
+static void connections_without_the_token_do_not_block_a_visitor_from_the_same_address(void **state)
 {
     (void)state;
     struct test_server run;
@@ -248,7 +248,7 @@ static void an_idle_connection_is_closed_and_the_next_request_has_a_new_deadline
     end(&run);
 }
 
-static void the_body_of_a_pipelined_request_has_the_time_of_a_body(void **state)
+static void the_deadline_of_headers_does_not_end_the_body_of_a_pipelined_request(void **state)
 {
     (void)state;
     struct httpd_limits limits = HTTPD_LIMITS;
@@ -334,7 +334,7 @@ static void a_client_cannot_fill_the_memory(void **state)
         /* more requests while an answer waits, or while the client does not read it */
         {"GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"},
         {"GET /file HTTP/1.1\r\nHost: localhost\r\n\r\n", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"},
-        /* the size of a chunk, and a header without an end */
+        /* an endless size of a chunk, and an endless header */
         {"POST /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n", "1"},
         {"GET / HTTP/1.1\r\nHost: localhost\r\nX: ", "x"},
     };
@@ -372,7 +372,8 @@ static void many_clients_cannot_fill_the_memory_together(void **state)
     }
     /* At most eight bodies wait for their last byte; the connections of the others are closed. */
     WAIT_FOR(httpd_connections(run.httpd) < 9);
-    /* They keep nobody out: the largest of them makes room. */
+    /* They do not block other requests: the server closes the connection with the largest incomplete request.
+     */
     for (int i = 0; i < CLIENTS; i++)
         assert_status(get(&run, "/", ""), 200);
     for (int i = 0; i < CLIENTS; i++) {
@@ -381,7 +382,7 @@ static void many_clients_cannot_fill_the_memory_together(void **state)
     }
     assert_true(open >= 1);
     WAIT_FOR(httpd_connections(run.httpd) == 0);
-    /* Nothing of them is counted any more. */
+    /* The bytes of closed connections no longer count. */
     for (int i = 0; i < CLIENTS; i++)
         assert_status(get(&run, "/", ""), 200);
     end(&run);
@@ -498,7 +499,7 @@ static void a_handler_that_takes_too_long_gets_504(void **state)
     end(&run);
 }
 
-static void the_time_of_a_handler_is_limited_also_if_it_hears_of_progress(void **state)
+static void a_handler_gets_504_also_if_its_descriptor_is_readable_again_and_again(void **state)
 {
     (void)state;
     struct test_server run;
@@ -780,12 +781,12 @@ int main(void)
 {
     signal(SIGPIPE, SIG_IGN);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_client_beyond_its_number_of_connections_is_closed),
-        cmocka_unit_test(connections_without_the_token_keep_no_visitor_of_the_same_address_out),
+        cmocka_unit_test(a_connection_beyond_the_limit_of_its_client_is_closed),
+        cmocka_unit_test(connections_without_the_token_do_not_block_a_visitor_from_the_same_address),
         cmocka_unit_test(at_the_limit_of_all_connections_the_longest_idle_one_is_closed),
         cmocka_unit_test(without_descriptors_the_server_waits_and_goes_on_later),
         cmocka_unit_test(slow_headers_and_bodies_end_at_their_deadlines),
-        cmocka_unit_test(the_body_of_a_pipelined_request_has_the_time_of_a_body),
+        cmocka_unit_test(the_deadline_of_headers_does_not_end_the_body_of_a_pipelined_request),
         cmocka_unit_test(an_idle_connection_is_closed_and_the_next_request_has_a_new_deadline),
         cmocka_unit_test(headers_and_bodies_have_a_maximum_size),
         cmocka_unit_test(a_client_cannot_fill_the_memory),
@@ -795,7 +796,7 @@ int main(void)
         cmocka_unit_test(a_handler_waits_and_other_clients_do_not),
         cmocka_unit_test(a_client_that_leaves_ends_the_wait_of_its_handler),
         cmocka_unit_test(a_handler_that_takes_too_long_gets_504),
-        cmocka_unit_test(the_time_of_a_handler_is_limited_also_if_it_hears_of_progress),
+        cmocka_unit_test(a_handler_gets_504_also_if_its_descriptor_is_readable_again_and_again),
         cmocka_unit_test(a_reader_with_progress_gets_the_whole_body),
         cmocka_unit_test(a_body_of_1_gb_needs_no_memory_and_stops_nobody),
         cmocka_unit_test(a_reader_without_progress_is_closed),
