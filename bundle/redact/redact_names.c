@@ -193,7 +193,8 @@ enum redact_secrecy redact_classify_name(struct str name)
     size_t n_option = str_begins(name, "-D") && name.n > 2 ? 2 : 0; /* of Java and C compilers: -DTOKEN=x */
     while (n_option < name.n && name.p[n_option] == '-')
         n_option++;
-    name = (struct str){name.p + n_option, name.n - n_option};
+    if (n_option > 0)
+        name = (struct str){name.p + n_option, name.n - n_option};
     size_t n = normalize_name(name, normal);
     n = strip_qualifier(normal, n);
     size_t n_joined = join_last_words(normal, n, joined);

@@ -41,7 +41,7 @@ status() {
     mv body whole
     assert_equal "$(status -b jar --compressed "$page")" 200
     cmp body whole
-    assert_equal "$(status -d token="${url##*=}" "$page")" 200
+    assert_equal "$(status -d token="${url##*=}" "$page")" 303
     assert_equal "$(status -H "Authorization: Bearer ${url##*=}" "$page")" 200
 }
 
