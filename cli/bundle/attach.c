@@ -61,7 +61,7 @@ static bool is_encrypted(const char *path)
 }
 
 /* Refuses a file that is not a bundle in plain text, and a copy that was handed off already. Without this
- * check the hand-off would fail, and print a command to repeat it that would fail again. */
+ * check the hand-off would fail later, and the command that it prints for another try would fail too. */
 static int check_bundle(const char *path, struct err *err)
 {
     char *text = NULL;

@@ -20,14 +20,14 @@ void shell_options_release(struct pprof_options *o);
 int shell_assign(struct pprof_options *o, const struct profile *p, struct str line, bool *ret_is_assignment,
                  struct err *err);
 
-/* Sets the option of that name, which shell_option_at has. */
+/* Sets the option `name`, one of those that shell_option_at returns. */
 int shell_set_option(struct pprof_options *o, const char *name, const char *value, struct err *err);
 
 /* Returns whether an option, or a value of `sort` or `granularity`, has that name. */
 bool shell_has_option(struct str name);
-/* Returns the name of option i, or NULL after the last. The options with choices come first. For `sort` and
- * `granularity`, *ret_choices is the group of the flags that are their values. For every other option, which
- * is itself a flag, *ret_choices is OPTION. */
+/* Returns the name of option i, or NULL after the last. The options with choices come first: `sort` and
+ * `granularity`, whose choices are flags, such as `cum`. *ret_choices is the group of these flags; for every
+ * other option, OPTION. */
 const char *shell_option_at(size_t i, enum flag_group *ret_choices);
 
 /* Adds a line for each option, sorted by name, with its value. */
@@ -51,8 +51,8 @@ struct shell_command {
 /* Parses a command such as `top10 focus -ignore >file`. The caller releases *ret, also after a failure. */
 int shell_command_parse(struct str line, struct shell_command *ret, struct err *err);
 void shell_command_release(struct shell_command *c);
-/* Sets the options of this command in a copy of the persistent options. The copy refers to texts of the
- * command. */
+/* Sets the command's options in `o`, the caller's copy of the persistent options. The copy then refers to
+ * texts of the command. */
 void shell_command_apply(const struct shell_command *c, struct pprof_options *o);
 
 /* ---- help (shell_help.c) ------------------------------------------------------------------------------- */

@@ -80,7 +80,7 @@ static const struct cost_grammar logs[] = {
     {"keys", "", "debug1: Offering public key: /a ED25519 SHA256:a explicit\n", "", NULL, 0},
     {"failures", "", "channel 1: open failed: connect failed: Connection refused\n", "", NULL, 0},
     {"returns", "", "\r\n", "", NULL, 0},
-    {"NULs", "", "\2", "", NULL, 0},
+    {"controls", "", "\2", "", NULL, 0},
     {0},
 };
 
@@ -103,7 +103,7 @@ static void read_log(const char *p, size_t n)
 }
 
 static const struct cost_grammar preauth_bytes[] = {
-    {"NULs", "", "\2", "", NULL, 0},
+    {"controls", "", "\2", "", NULL, 0},
     {"lines", "", "a\n", "", NULL, 0},
     {"SSH-2.0", "", "SSH-2.0-a\r\n", "", NULL, 0},
     {"commas", "", ",", "", NULL, 0},

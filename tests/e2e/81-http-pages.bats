@@ -116,7 +116,7 @@ gone() { ! rig_alive view; }
     assert_status 1
     assert_stderr_has "profgrab: localhost:${port%/} is in use by another program"
     assert_stderr_has 'hint: choose another port'
-    # Before it reads the file.
+    # It reports the address before it reads the file.
     run_profgrab view --http="localhost:${port%/}" --no-browser missing.pb.gz
     assert_status 1
     assert_stderr_has 'is in use by another program'

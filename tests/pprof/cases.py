@@ -1,4 +1,4 @@
-"""The compared combinations of profile, report and flags: every report of every profile, every flag alone, and pairs."""
+"""The command lines whose output is compared with that of `go tool pprof`: every report of every profile, each flag alone, and pairs of flags."""
 
 import random
 import re

@@ -59,7 +59,7 @@ const TEXTS = [
     'ü',
 ];
 
-test('patterns that mean the same in JavaScript match what JavaScript matches', () => {
+test('patterns that mean the same in Go and in JavaScript match the same texts as in JavaScript', () => {
     for (const pattern of PATTERNS) {
         let theirs;
         try {
