@@ -124,14 +124,27 @@ assert menu[1]["query"] == "f=main%7Cother&g=lines&n=20&trim=f", menu
 PY
     # The menu of go tool pprof has the same entry; what it saves is in ours.
     cat >ask.py <<'PY'
-import re, subprocess, sys, urllib.request
+import re, subprocess, sys, time, urllib.error, urllib.request
+
+
+def ask(url):
+    # `go tool pprof` prints its address before it listens.
+    for _ in range(200):
+        try:
+            return urllib.request.urlopen(url).read().decode()
+        except urllib.error.URLError as e:
+            if not isinstance(e.reason, ConnectionRefusedError):
+                raise
+            time.sleep(0.05)
+    raise TimeoutError(url)
+
 
 process = subprocess.Popen([sys.argv[1], "-http=127.0.0.1:", "-no_browser", sys.argv[2]], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 try:
     address = re.search(rb"http://\S+", process.stdout.readline()).group().decode()
-    page = urllib.request.urlopen(address + "/ui/top").read().decode()
+    page = ask(address + "/ui/top")
     assert "f=main%7Cother&amp;g=lines&amp;n=20&amp;trim=f" in page, page[page.find("menu-item"):]
-    urllib.request.urlopen(address + "/ui/saveconfig?config=theirs&h=runtime&nf=0.25&intel=t").read()
+    ask(address + "/ui/saveconfig?config=theirs&h=runtime&nf=0.25&intel=t")
 finally:
     process.terminate()
     process.wait()
