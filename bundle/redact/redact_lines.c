@@ -93,24 +93,41 @@ static void redact_key_line(struct redact_lines *l, struct redact_part *p, const
     }
 }
 
-/* Redacts the value of a name on the line before that begins the line, or its first part. */
+/* Redacts the value of a name on the line before that begins at p->from. */
 static void redact_continuation(struct redact_lines *l, struct redact_part *p,
                                 const struct redact_output *into)
 {
-    struct str line = {p->s.p, p->more ? redact_rest_division(p->s) : p->s.n};
+    size_t from = p->from, end = p->more ? redact_rest_division(p->s) : p->s.n;
+    struct str line = {p->s.p + from, end - from};
     const struct redact_continuation before = l->continuation;
     struct str value = redact_continuation_value(&l->continuation, line);
-    size_t end = (size_t)(value.p - line.p) + value.n;
+    size_t n = (size_t)(value.p - line.p) + value.n;
     l->line_end.ignored = value.n > 0 || l->continuation.kind != REDACT_CONTINUES_NONE;
+    if (value.n == 0 && p->more && l->continuation.kind == REDACT_CONTINUES_BRACKETS)
+        l->n_counted = end;
     if (value.n == 0)
         return;
-    write_bytes(into, line.p, end - value.n);
+    write_bytes(into, line.p, n - value.n);
     redact_write_secret(into, REDACT_OPTION);
-    skip_to(p, end);
-    if (p->more && end == line.n) {
+    skip_to(p, from + n);
+    if (p->more && n == line.n) {
         l->rest = redact_continuation_rest(&before, &l->continuation, line, value);
         l->origin = REDACT_FROM_VALUE;
     }
+}
+
+/* Counts the brackets of a value without secrets that began on a line before. */
+static void count_brackets(struct redact_lines *l, const struct redact_part *p)
+{
+    struct str s = {p->s.p, p->more ? redact_rest_division(p->s) : p->s.n};
+    if (l->n_counted == 0)
+        return;
+    l->n_counted += redact_brackets_length(s, l->n_counted, &l->continuation.nesting, s.n);
+    if (l->continuation.nesting.depth > 0)
+        return;
+    l->continuation = (struct redact_continuation){0};
+    l->line_end.ignored = false;
+    l->n_counted = 0;
 }
 
 /* Redacts a line, or the first part of one. */
@@ -123,7 +140,7 @@ static void redact_first_part(struct redact_lines *l, struct redact_part *p, con
     }
     l->key_lines = l->key_lines == 0 || has_key_end(p->s) ? 0 : l->key_lines - 1;
     redact_continuation(l, p, into);
-    if (!l->line_end.ignored && p->more)
+    if (p->more)
         l->line_end.yaml = redact_continuation_begin_yaml(p->s, l->context.pair);
     else if (!l->line_end.ignored)
         l->continuation = redact_continuation_begin(p->s, l->context.pair);
@@ -152,11 +169,15 @@ static void skip_rest(struct redact_lines *l, struct redact_part *p)
 static void redact_further_part(struct redact_lines *l, struct redact_part *p,
                                 const struct redact_output *into)
 {
+    count_brackets(l, p);
     if (l->origin == REDACT_FROM_LINE) {
         redact_part(p, &l->rest, &l->context, into);
         return;
     }
+    bool of_key = l->origin == REDACT_FROM_KEY;
     skip_rest(l, p);
+    if (of_key && l->origin == REDACT_FROM_LINE) /* a value that waited for the end of the key */
+        redact_continuation(l, p, into);
     if (l->origin == REDACT_FROM_LINE)
         redact_separately(l, p, into);
 }
@@ -172,7 +193,7 @@ static void redact_line_part(struct redact_lines *l, struct redact_part *p, cons
     struct str done = {p->s.p, p->from};
     if (l->origin != REDACT_FROM_KEY)
         read_keys(&l->line_end.opens_key, done, from);
-    if ((l->is_long || p->more) && !l->line_end.ignored)
+    if (l->is_long || p->more)
         redact_continuation_add(&l->line_end, done, from);
 }
 
@@ -217,6 +238,7 @@ static void flush_part(struct redact_lines *l, const struct redact_output *into)
     l->is_long = true;
     l->n_searched = p.from - dropped;
     l->n_written = p.written - dropped;
+    l->n_counted = l->n_counted > dropped ? l->n_counted - dropped : 0;
     buf_consume(&l->line, dropped);
 }
 
@@ -235,7 +257,7 @@ static void redact_end(struct redact_lines *l, struct str line, const struct red
     l->rest.kind = REDACT_REST_NONE;
     l->origin = REDACT_FROM_LINE;
     l->is_long = false;
-    l->n_searched = l->n_written = 0;
+    l->n_searched = l->n_written = l->n_counted = 0;
 }
 
 /* ---- lines --------------------------------------------------------------------------------------------- */

@@ -54,10 +54,12 @@ enum redact_rest_origin { REDACT_FROM_LINE, REDACT_FROM_VALUE, REDACT_FROM_KEY }
 /* The size of the parts of a long line is the limit of `line`. */
 #define REDACT_LINE_MAX (256u << 10)
 struct redact_lines {
-    struct buf line;         /* the incomplete line; of a long one, its last bytes */
-    size_t n_searched;       /* the bytes of `line` that the parts before contained */
-    size_t n_written;        /* the bytes of `line` that are written */
-    bool is_long;            /* a part of the line was searched */
+    struct buf line;   /* the incomplete line; of a long one, its last bytes */
+    size_t n_searched; /* the bytes of `line` that the parts before contained */
+    size_t n_written;  /* the bytes of `line` that are written */
+    size_t
+        n_counted; /* those whose brackets were counted, if the line is in a value without secrets; else 0 */
+    bool is_long;  /* a part of the line was searched */
     unsigned key_lines;      /* how many more lines may belong to the body of a private key */
     struct redact_rest rest; /* what follows of a secret that the part before did not contain wholly */
     enum redact_rest_origin origin;

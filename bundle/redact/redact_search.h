@@ -92,7 +92,8 @@ struct redact_search {
     bool request;             /* the string is a request, whose path may contain a secret */
     bool more;                /* the line goes on behind `in` */
     bool undecided;           /* a rule might match at this position if it could read on behind `in` */
-    size_t wait_from;         /* the search ends at an undecided position from this one on */
+    size_t wait_from;         /* the search may end at an undecided position from this one on */
+    bool may_wait;            /* it may end at this position */
     size_t division;          /* where a secret that goes on behind `in` is divided */
     struct redact_rest *rest; /* of the last secret that was divided; NULL if `in` is a whole string */
     size_t password_end;      /* the end of the last NAME:PASSWORD checked */

@@ -322,18 +322,6 @@ static bool has_ahead(const struct redact_search *search, size_t at)
     return search->ahead.begin > at && search->ahead.end > search->ahead.begin;
 }
 
-/* Finds a secret at a candidate. If a rule has to read on behind the part, keeps the context as it was. */
-static size_t find_decided(struct redact_search *search, size_t at, bool may_wait, enum redact_rule *ret_rule)
-{
-    const struct redact_context context = search->context;
-    size_t pair_at = search->pair_at, n = find_secret(search, at, ret_rule);
-    if (search->undecided && may_wait) {
-        search->context = context;
-        search->pair_at = pair_at;
-    }
-    return n;
-}
-
 /* Redacts a secret that begins at `at`, and returns the next position to search. That is `at` if a rule has
  * to read on behind a part of a line, and `at` is not before search->wait_from. */
 static size_t redact_position(struct redact_search *search, struct repeats_ahead *repeats, size_t at,
@@ -349,13 +337,11 @@ static size_t redact_position(struct redact_search *search, struct repeats_ahead
         }
         return at + strlen(REDACTED);
     }
-    search->undecided = false;
-    bool may_wait = at >= search->wait_from && !has_ahead(search, at);
     if (s.p[at] == ':' || s.p[at] == '%')
         redact_url_read(search, at);
     bool candidate = is_candidate(s, at) || begins_parameter(search, at) || search->ahead.begin == at;
-    size_t n = candidate ? find_decided(search, at, may_wait, &rule) : 0;
-    if (search->undecided && may_wait)
+    size_t n = candidate ? find_secret(search, at, &rule) : 0;
+    if (search->may_wait && search->undecided)
         return at;
     size_t repeat_end = find_repeat_end(repeats, at);
     bool begins = repeat_end > at && repeats->begin == at;
@@ -382,7 +368,8 @@ void redact_part(struct redact_part *p, struct redact_rest *rest, struct redact_
                                   .pair_at = p->from};
     struct part_writer w = {.into = into, .s = p->s, .n_written = p->written};
     struct repeats_ahead repeats;
-    size_t at = p->from;
+    struct redact_context before = *context;
+    size_t at = p->from, pair_before = at;
     if (p->more)
         state.division = redact_rest_division(p->s);
     begin_repeats(&repeats, into, p->s);
@@ -392,9 +379,18 @@ void redact_part(struct redact_part *p, struct redact_rest *rest, struct redact_
     }
     bool divided = rest && rest->kind != REDACT_REST_NONE;
     while (at < p->to || (has_ahead(&state, at - 1) && at < state.division)) {
+        if (at >= state.wait_from) {
+            before = state.context;
+            pair_before = state.pair_at;
+            state.undecided = false;
+            state.may_wait = !has_ahead(&state, at);
+        }
         size_t next = redact_position(&state, &repeats, at, &w);
-        if (next == at)
+        if (next == at) { /* the next part begins with this position, and with the context before it */
+            state.context = before;
+            state.pair_at = pair_before;
             break;
+        }
         divided = p->more && next == state.division;
         at = next;
     }

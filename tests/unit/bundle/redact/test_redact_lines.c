@@ -201,6 +201,35 @@ static void secrets_are_redacted_whose_end_is_in_the_next_part(void **state)
     }
 }
 
+/* A value that begins on a line before may end in any part of a long line. */
+static void values_of_a_line_before_end_in_any_part(void **state)
+{
+    static const struct {
+        const char *before, *inside, *end, *after;
+    } cases[] = {
+        {"\"tokens\": [\n", "17, ", "], ", " <password>\nsesame</password>\n"},
+        {"-----BEGIN PRIVATE KEY----- <password><![CDATA[\nab\n", "abcd",
+         "-----END PRIVATE KEY----- sesame]]> ", "\n"},
+        {"-----BEGIN PRIVATE KEY-----\n", "abcd", "-----END PRIVATE KEY----- ",
+         " <password>\nsesame</password>\n"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf text = BUF_INIT(TEXT_MAX), parts = BUF_INIT(TEXT_MAX);
+        buf_adds(&text, cases[i].before);
+        while (text.len < 3 * PART / 2)
+            buf_adds(&text, cases[i].inside);
+        buf_adds(&text, cases[i].end);
+        add_words(&text, text.len + PART, &(uint64_t){1});
+        buf_adds(&text, cases[i].after);
+        redact_parts(&text, PART, NULL, &parts);
+        assert_null(memmem(parts.data, parts.len, "sesame", 6));
+        assert_non_null(memmem(parts.data, parts.len, "filler", 6));
+        buf_release(&text);
+        buf_release(&parts);
+    }
+}
+
 /* A value that was learned is found where parts meet, also if it is longer than what parts usually share, and
  * if the name of another secret is in it. */
 static void repeated_values_are_redacted_where_parts_meet(void **state)
@@ -242,6 +271,7 @@ int main(void)
         cmocka_unit_test(parts_are_redacted_like_whole_lines),
         cmocka_unit_test(secrets_longer_than_a_part_are_redacted),
         cmocka_unit_test(secrets_are_redacted_whose_end_is_in_the_next_part),
+        cmocka_unit_test(values_of_a_line_before_end_in_any_part),
         cmocka_unit_test(repeated_values_are_redacted_where_parts_meet),
     };
     return cmocka_run_group_tests_name("redact_lines", tests, NULL, NULL);
