@@ -17,8 +17,8 @@ struct tagger {
     uint32_t bytes_key; /* the key of the numbers that are shown */
     uint32_t base_key;  /* the key of the label that marks the samples of a difference's base */
     uint32_t *labels;   /* by sample: its joined labels */
-    /* Of each joined label or formatted number, by its index in the string table: its weight in all samples,
-     * at most INT64_MAX. */
+    /* The weight of each joined label or formatted number in all samples, at most INT64_MAX; by the index of
+     * its string. */
     uint64_t *weights;
     size_t n_weights, cap_weights;
     uint32_t *stamps; /* by node: the `stamp` of the last sample that has the node */

@@ -5,8 +5,8 @@
 #include "bundle/redact/redact_words.h"
 #include "base/banned.h"
 
-/* No key has MAX_KEY_LINES lines. OVERLAPS: of these divide a part; a search reads one behind the part and
- * keeps one before it. */
+/* Real keys have fewer than MAX_KEY_LINES lines. An overlap is a part's length divided by OVERLAPS: the
+ * search reads one overlap behind a part, and keeps one before it. */
 enum { MAX_KEY_LINES = 500, MAX_CONTEXT_LINES = 8, OVERLAPS = 16 };
 
 static void write_bytes(const struct redact_output *into, const char *p, size_t n)

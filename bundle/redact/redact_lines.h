@@ -39,7 +39,7 @@ struct redact_continuation {
 /* The forms of text of REDACT_CONTINUES_TEXT. */
 enum { REDACT_TEXT_FORMS = 3 };
 
-/* What the parts of a line have shown of the value on the next line. */
+/* The facts about a value on the next line that the parts of a long line have shown so far. */
 struct redact_line_end {
     bool ignored;                       /* the line belongs to the value of the line before */
     struct redact_continuation yaml;    /* of the line's beginning */
@@ -57,9 +57,9 @@ struct redact_lines {
     struct buf line;   /* the incomplete line; of a long one, its last bytes */
     size_t n_searched; /* the bytes of `line` that the parts before contained */
     size_t n_written;  /* the bytes of `line` that are written */
-    size_t
-        n_counted; /* those whose brackets were counted, if the line is in a value without secrets; else 0 */
-    bool is_long;  /* a part of the line was searched */
+    /* The bytes of `line` whose brackets are counted, if the line is in a value without secrets; else 0. */
+    size_t n_counted;
+    bool is_long;            /* a part of the line was searched */
     unsigned key_lines;      /* how many more lines may belong to the body of a private key */
     struct redact_rest rest; /* what follows of a secret that the part before did not contain wholly */
     enum redact_rest_origin origin;

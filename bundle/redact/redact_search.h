@@ -66,7 +66,7 @@ struct redact_prefix {
     bool header;
 };
 
-/* What ends a secret that goes on behind the part of a long line in which it began. */
+/* The end of a secret that goes on behind the part of a long line in which it began. */
 enum redact_rest_kind {
     REDACT_REST_NONE,
     REDACT_REST_BYTE,     /* one of the bytes of `end`, or the end of the line */

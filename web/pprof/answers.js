@@ -68,7 +68,7 @@ export function makeAnswers() {
         const abort = new AbortController();
         const ask = async () => answerOf(await send(url, { method: body ? 'POST' : 'GET', body, headers: { Accept: 'application/json' }, signal: abort.signal }));
         const answer = ask();
-        // Requests with a body may differ.
+        // Two requests with a body may differ although their URLs are equal.
         running = { url: body ? '' : url, abort, answer };
         const end = () => {
             if (running.answer === answer) running.url = '';

@@ -87,7 +87,7 @@ export function makeBar(page, { theme, help }) {
         return [element('p', { class: 'quiet' }, about), ...REFINEMENTS.map(refine), ...filterButtons(page, 'Remove '), reset];
     }
 
-    /** A link, or for a view with pasted sources, which a link cannot send, a button. */
+    /** A link to the frozen view. With pasted sources, which a link cannot send, it is a button. */
     function frozenEntry(href) {
         const title = 'This view as one offline file';
         const body = page.frozenBody();

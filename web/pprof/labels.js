@@ -22,7 +22,7 @@ const RANGE = /^(:?-?\d+[a-z]*|-?\d+[a-z]*:(-?\d+[a-z]*)?)$/i;
 /** A pattern of patternOfName(). */
 const EXACT = /^\^([^\\^$.*+?()[\]{}|]|\\.)*\$$/s;
 
-/** The patterns, joined by |, with which a filter compares KEY:VALUE of each label. '': it does not, or has several that must all match. */
+/** The one pattern of KEY:VALUE that selects the same samples as a filter; '' for a range, and for a list whose patterns must all match. */
 function patternOfAnyKey(filter) {
     const [, key, patterns] = /^([^=]*)=(.*)$/s.exec(filter) || [];
     if (key === undefined) return RANGE.test(filter) || filter.includes(',') ? '' : filter;
@@ -31,7 +31,7 @@ function patternOfAnyKey(filter) {
     return list.every((pattern) => EXACT.test(pattern)) ? list.map((pattern) => beginning + pattern.slice(1)).join('|') : '';
 }
 
-/** The filter of all samples that pass `old` or have the label. '': one filter cannot be that. */
+/** The filter that selects the samples of `old` and those with the label; '' if no single filter does. */
 function eitherOf(old, key, { value, range }) {
     const [, oldKey, patterns = ''] = /^([^=]*)=(.*)$/s.exec(old) || [];
     if (range) return '';

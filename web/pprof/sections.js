@@ -3,7 +3,7 @@
 /** A longer list is not in the URL. */
 const LONGEST_LIST = 4000;
 
-/** page: see views.js. Returns {add(name, isOpen, set), note(name, isOpen), update(place)}. */
+/** page: see views.js. Returns {add(name, begins, set), note(name, isOpen), update(place)}. */
 export function makeSections(page) {
     const sections = new Map();
     let text = page.place().c;
