@@ -11,11 +11,11 @@ setup_file() { e2e_setup_file; }
 
 @test "hostile bundles, profiles and dumps take at most 10 s and 300 MB in report, view, goroutines and completion" {
     check_bundles_to_show bundle-of-zeros
-    check_files_to_show goroutines zeros
+    check_files_to_show goroutines
 }
 
 @test "hostile bundles take at most 10 s and 300 MB in bundle list, verify, extract and attach" {
-    check_hostile_bundles undescribed long-paths too-long-paths
+    check_hostile_bundles undescribed too-long-paths
 }
 
 @test "resume: a hostile work directory of any shape takes at most 10 s and 300 MB" {
@@ -32,15 +32,6 @@ setup_file() { e2e_setup_file; }
     run_bounded bundle extract -C "$scratch" "$scratch/b.tar.gz"
     assert_status 1
     assert_stderr_has 'b.tar.gz has more than 50000 directories'
-    hostile_file "$scratch/b.tar.gz" entries-to-resume
-    sed -i 's/\<s\>/s0/g' inventory.yaml
-    run_bounded resume -y -q -i inventory.yaml "$scratch/b.tar.gz"
-    assert_status 1
-    assert_stderr_has 'nothing was collected, so there is no new bundle'
-    hostile_file "$scratch/b.tar.gz" long-paths
-    run_bounded resume -y -q -i inventory.yaml "$scratch/b.tar.gz"
-    assert_status 1
-    assert_stderr_has 'nothing was collected, so there is no new bundle'
     assert_equal "$(ls "$scratch")" b.tar.gz
 }
 
@@ -85,17 +76,7 @@ PY
     assert_status 1
     assert_stderr_has 'sparse/cmdline.txt is a sparse file, and the holes of the files come to more than 256 MiB'
     [[ ! -e b.tar.gz && ! -e b.partial ]]
-    printf 'goroutine 1 [running]:\nmain.f(...)\n\t/a.go:1 +0x1\n\n' >dump.txt
-    printf '\x0a\x04\x08\x01\x10\x02\x32\x00\x32\x01a\x32\x01b' >heap.pb
-    local size command
-    for size in 2G 200M; do
-        truncate -s "$size" dump.txt heap.pb
-        for command in 'goroutines dump.txt' 'view --no-browser dump.txt' 'pprof -top heap.pb' 'merge -f -o merged heap.pb heap.pb' 'diff heap.pb heap.pb'; do
-            # shellcheck disable=SC2086 # words
-            run_bounded $command
-            ((status != 0)) || fail_run "$size: $command: it succeeded"
-        done
-    done
+    check_holes 200M
 }
 
 @test "view and goroutines read the manifest of a bundle only in a child process" {
@@ -214,7 +195,6 @@ PY
 
 @test "an SSH server that floods an open session costs at most 10 s and 300 MB" {
     check_flood tiny libssh2
-    check_flood trickle openssh
 }
 
 @test "answers in tiny chunks, or with endless chunk extensions, cost at most 10 s and 300 MB" {

@@ -146,6 +146,19 @@ check_chunks() {
     assert_stderr_has 'receiving the answer took too much processor time'
 }
 
+# check_holes SIZE: the commands that read a dump or a profile refuse files of SIZE that consist of holes, within the limits.
+check_holes() {
+    local command
+    printf 'goroutine 1 [running]:\nmain.f(...)\n\t/a.go:1 +0x1\n\n' >dump.txt
+    printf '\x0a\x04\x08\x01\x10\x02\x32\x00\x32\x01a\x32\x01b' >heap.pb
+    truncate -s "$1" dump.txt heap.pb
+    for command in 'goroutines dump.txt' 'view --no-browser dump.txt' 'pprof -top heap.pb' 'merge -f -o merged heap.pb heap.pb' 'diff heap.pb heap.pb'; do
+        # shellcheck disable=SC2086 # words
+        run_bounded $command
+        ((status != 0)) || fail_run "$1: $command: it succeeded"
+    done
+}
+
 # check_sum_of_files KIND: report and view leave out the files of such a bundle that come after their common limit.
 check_sum_of_files() {
     local kind=$1

@@ -14,12 +14,12 @@ teardown() {
 }
 
 @test "hostile bundles of every other shape take at most 10 s and 300 MB in bundle list, verify, extract and attach" {
-    check_hostile_bundles secrets signs quotes names cmdlines zip-in-zip strings members directories
+    check_hostile_bundles long-paths secrets signs quotes names cmdlines zip-in-zip strings members directories
 }
 
 @test "bundles, profiles and dumps of every other shape take at most 10 s and 300 MB in report, view, goroutines and completion" {
     check_bundles_to_show braces
-    check_files_to_show lines pattern
+    check_files_to_show zeros lines pattern
 }
 
 @test "a source's answer of 60 MB of every other shape takes at most 10 s and 300 MB" {
@@ -39,11 +39,30 @@ teardown() {
     check_flood unexpected libssh2
     check_flood ignore libssh2
     check_flood trickle libssh2
+    check_flood trickle openssh
     check_flood ignore openssh
 }
 
 @test "resume: a hostile work directory of every other shape takes at most 10 s and 300 MB" {
     check_hostile_workdirs changed directories hosts left text
+}
+
+@test "resume: every other hostile bundle of very many directories takes at most 10 s and 300 MB" {
+    local kind
+    make_scratch
+    write_inventory
+    sed -i 's/\<s\>/s0/g' inventory.yaml
+    for kind in entries-to-resume long-paths; do
+        hostile_file "$scratch/b.tar.gz" "$kind"
+        run_bounded resume -y -q -i inventory.yaml "$scratch/b.tar.gz"
+        assert_status 1
+        assert_stderr_has 'nothing was collected, so there is no new bundle'
+    done
+    assert_equal "$(ls "$scratch")" b.tar.gz
+}
+
+@test "larger holes of a file raise no limit: each command refuses it or takes at most 10 s and 300 MB" {
+    check_holes 2G
 }
 
 @test "goroutines --json prints the most stacks of a dump within 300 MB" {

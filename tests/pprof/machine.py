@@ -4,6 +4,7 @@
     machine.py                  with its recorded output, made with simulated programs: tests/data/machine
     machine.py --renew PPROF    writes these files with a recent google/pprof: never with what is to be tested
     machine.py --live [PPROF]   with the google/pprof in Go's sources, or that one: on programs that gcc makes; also the page of -http
+    machine.py --live --all     the same, also on profiles with samples in most of the instructions
     machine.py --go [PPROF]     the same, on programs that Go makes, with llvm-symbolizer; and the places of -disasm with `go tool pprof`
 
 -disasm must be equal byte for byte. The pages of -weblist are read, and must have the same functions, lines, instructions and values.
@@ -235,6 +236,7 @@ NEWER = (
     ("binutils/addr2liner.go", r'fileline == "\?\?:0" \{', 'fileline == "??:0" || fileline == "??:?" {'),
 )
 PADDING = '__asm__(".text\\n.skip 3000, 0x90\\n");\n'  # google/pprof shows nothing within 500 bytes of the edge of a mapping
+DENSITIES = ((11, 0.1), (5, 1))  # the bytes between two addresses, and the share of them that get samples
 EXPRESSIONS = ("work", "main", ".", "work_mix", r"work\.c", "Ring", "nothing")
 
 
@@ -292,11 +294,11 @@ def compare_cases(ours, theirs, cases):
     return different
 
 
-def compare_live(directory, ours, theirs):
+def compare_live(directory, ours, theirs, densities):
     link_tools(directory, TOOLS)
     different = done = 0
     for name, path in build_programs(directory):
-        for step, share in ((5, 1), (11, 0.1)):
+        for step, share in densities:
             profile, named = (os.path.join(directory, "%s-%d%s" % (name, step, end)) for end in (".pb", ".named.pb"))
             with open(profile, "wb") as f:
                 f.write(live_profile(path, step, share).encode())
@@ -467,6 +469,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--renew", metavar="PPROF")
     parser.add_argument("--live", action="store_true")
+    parser.add_argument("--all", action="store_true")
     parser.add_argument("--go", action="store_true")
     parser.add_argument("pprof", nargs="?")
     o = parser.parse_args()
@@ -479,8 +482,9 @@ def main():
         if not o.live and not o.go:
             return 1 if compare_recorded(directory, ours, False) else 0
         oracle = os.path.abspath(o.pprof) if o.pprof else symbols.build_oracle(temporary, make_newer)
-        compare = compare_go if o.go else compare_live
-        return 1 if compare(directory, ours, Side([oracle], directory, "theirs", read_upstream)) else 0
+        theirs = Side([oracle], directory, "theirs", read_upstream)
+        different = compare_go(directory, ours, theirs) if o.go else compare_live(directory, ours, theirs, DENSITIES if o.all else DENSITIES[:1])
+        return 1 if different else 0
 
 
 if __name__ == "__main__":
