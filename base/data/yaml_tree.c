@@ -320,6 +320,8 @@ static const struct {
      "write it as [a, b]"},
     {"did not find expected ',' or '}'", "a mapping in braces lacks a comma or its \"}\"",
      "write it as { key: value, key: value }"},
+    {"did not find expected node content", "a value is missing here",
+     "write a list in brackets without \"- \": [a, b]; quote a value that begins with a bracket or a brace"},
     {"found unexpected end of stream", "a quote is opened and never closed", "close it with the same quote"},
     {"found character that cannot start any token", "a value cannot begin with this character",
      "put quotes around the value"},

@@ -571,3 +571,16 @@ END
     [[ ! -e $partial ]]
     "$profgrab_program" bundle verify "$output" | grep -q 'big-6/allocs.pb.gz$'
 }
+
+@test "a work directory that is removed during the run is reported, and no hint names it as a place of the collected items" {
+    write_inventory
+    "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-04 -o gone.tar.gz heap cpu=2s 2>messages 3>&- &
+    local pid=$! status=0
+    wait_for test -e gone.partial/file-04/rude/heap.pb.gz
+    rm -r gone.partial
+    wait "$pid" || status=$?
+    assert_equal "$status" 1
+    grep -q '^hint: gone.partial was removed or renamed during the run: what was collected is not there any more$' messages || fail "$(cat messages)"
+    ! grep -q 'everything collected is in' messages
+    [[ ! -e gone.tar.gz ]]
+}

@@ -289,6 +289,10 @@ static void errors_of_syntax_are_explained(void **state)
     assert_inventory_refused(
         "version: 1\nhosts: - a\n", "inv.yaml:2:8: a list cannot begin here: \"hosts: - a\"",
         "put each \"- \" on a line of its own below the key, or write the list in brackets: [a, b]");
+    assert_inventory_refused("version: 1\nhosts: { - a }\n",
+                             "inv.yaml:2:10: a value is missing here: \"hosts: { - a }\"",
+                             "write a list in brackets without \"- \": [a, b]; quote a value that begins "
+                             "with a bracket or a brace");
     assert_inventory_refused("version: 1\nx-a: \"b\nc: d\n",
                              "inv.yaml:2:6: a quote is opened and never closed: \"x-a: \"b\"",
                              "close it with the same quote");
