@@ -340,6 +340,18 @@ int redact_bundle_visit(const struct bundle_preview *preview, const struct bundl
     return rc;
 }
 
+static int redact_manifest(struct redaction *redaction, json_t *root, struct err *err)
+{
+    struct err why = ERR_INIT;
+    const struct redact_bundle_options *options = redaction->options;
+    if (redact_manifest_run(root, redaction->out.items, options->stop, &redaction->out.manifest, &why) == 0)
+        return 0;
+    if (err)
+        *err = why;
+    /* The other errors name the bundle, or are not about it. */
+    return why.kind == ERR_FAILED ? err_wrap(err, "%s", options->copy->bundle) : -1;
+}
+
 int redact_bundle_run(const struct redact_bundle_options *options, json_t *root, struct redact_bundle *ret,
                       struct err *err)
 {
@@ -354,8 +366,7 @@ int redact_bundle_run(const struct redact_bundle_options *options, json_t *root,
     else if ((redaction.member_fd = file_create_nameless(options->beside, err)) >= 0 &&
              (redaction.out.spool = file_create_nameless(options->beside, err)) >= 0 &&
              (redaction.out.items = redact_bundle_index_items(root, err)) &&
-             redact_manifest_run(root, redaction.out.items, options->stop, &redaction.out.manifest, err) ==
-                 0 &&
+             redact_manifest(&redaction, root, err) == 0 &&
              reader_open(options->copy->bundle, NULL, &redaction.r, err) == 0) {
         reader_set_stop(redaction.r, options->stop);
         rc = redact_all_members(&redaction, err);

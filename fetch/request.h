@@ -28,14 +28,19 @@ struct request {
     int64_t timed_ms; /* the duration of the profile; 0: a snapshot */
 };
 
+/* A list is compared with itself, once for each service: a stranger's work directory may ask for a million.
+ */
+enum { REQUESTS_MAX = 100 };
+
 struct request_list {
-    struct request *items; /* each once, in the user's order */
+    struct request *items; /* each once, in the user's order; at most REQUESTS_MAX */
     size_t n;
     size_t cap;
     bool all; /* adds every snapshot of the index, then cpu */
 };
 
-/* Parses words and expands sets; an empty list means the set `default`. ERR_USAGE names the wrong word. */
+/* Parses words and expands sets; an empty list means the set `default`. ERR_USAGE names the wrong word, or
+ * that the words have more than REQUESTS_MAX requests. */
 int request_parse(const struct strlist *words, struct request_list *ret, struct err *err);
 void request_release(struct request_list *l);
 

@@ -115,6 +115,18 @@ static void call_handler(struct httpd_request *r)
         route->handle(r, r->server->options.ctx);
 }
 
+/* Returns what follows the server's own origin in a target of absolute form (RFC 9112, 3.2.2), else the whole
+ * target. */
+static const char *skip_origin(const struct httpd *server, const char *target, const char *host)
+{
+    const char *scheme = server->tls ? "https://" : "http://";
+    size_t n = strlen(scheme), n_host = host ? strlen(host) : 0;
+    if (target && host && strncasecmp(target, scheme, n) == 0 && strncasecmp(target + n, host, n_host) == 0 &&
+        target[n + n_host] == '/')
+        return target + n + n_host;
+    return target;
+}
+
 /* Returns whether the target of a request is a path, and not a URL of a server, with or without scheme. */
 static bool is_local_path(const char *target)
 {
@@ -143,7 +155,7 @@ static void check_and_call(struct httpd_request *r)
         refuse(r, 411, "the request needs a Content-Length");
     else if (!may_have_body(ev) && evhttp_request_get_command(ev) != EVHTTP_REQ_HEAD)
         refuse(r, 501, "the server has no such method");
-    else if (!r->path || !is_local_path(evhttp_request_get_uri(ev)))
+    else if (!r->path || !is_local_path(skip_origin(r->server, evhttp_request_get_uri(ev), host)))
         refuse(r, 400, "the path is malformed");
     else if (!access_host_is_ours(r->server, host))
         refuse(r, 421, "this server does not have the host name of the request");

@@ -62,13 +62,15 @@ export function profileOf(raw) {
     const line = new Int32Array(functions.line);
     const { depth, function: fn, self } = raw.nodes;
     const nameOf = makeNameOf((i) => strings[name[i]]);
-    const placeOf = (i) => (i < 0 || !strings[file[i]] ? '' : strings[file[i]] + (line[i] ? `:${line[i]}` : ''));
+    const fileOf = (i) => (i < 0 ? '' : strings[file[i]]);
+    const placeOf = (i) => fileOf(i) && fileOf(i) + (line[i] ? `:${line[i]}` : '');
     return {
         types: raw.types,
         type: raw.default,
         durationNs: raw.duration_ns || 0,
         nFunctions: name.length,
         nameOf,
+        fileOf,
         placeOf,
         packageOf: makePackageOf(name.length, nameOf, placeOf),
         sums: functions.flat ? { flat: functions.flat.map(numbersOf), cum: functions.cum.map(numbersOf) } : null,

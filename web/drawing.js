@@ -8,6 +8,8 @@ import { formatValue, percentage } from './units.js';
 export const ROW = 20;
 const FONT = '12px system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif';
 const NARROWEST_LABEL = 26;
+/** A frame with less room after its name does not show its value, which is then not measured. */
+const LEAST_ROOM_FOR_VALUE = 80;
 /** The width of a letter in CSS pixels: the smallest average in a name, and the usual average. */
 const NARROW_LETTER = 4.5;
 const WIDE_LETTER = 6.3;
@@ -127,10 +129,11 @@ function writeLabels(context, scene, labels, yOf, ratio) {
         context.fillStyle = isLit ? palette.litInk : palette.ink;
         context.globalAlpha = marked && !isLit ? 0.6 : 1;
         const used = writeName(context, nameOf(fn), left, y, room);
-        if (room - used < 110) continue;
+        if (room - used < LEAST_ROOM_FOR_VALUE) continue;
         context.globalAlpha *= 0.62;
         const total = figures.total[node];
         const text = scene.textOf ? scene.textOf(node) : `${formatValue(total, scene.unit)} · ${percentage(total, scene.whole)}`;
+        if (context.measureText(text).width > room - used - 10) continue;
         context.fillText(text, left + used + 10, y);
     }
     context.globalAlpha = 1;

@@ -108,6 +108,7 @@ export function makeTop(open, columns = COLUMNS, sortedBy = 'flat', cssClass = c
     let content = null;
     let list = [];
     let valueOf = null;
+    let longestValue = 0;
 
     function sortBy(column) {
         const key = column.valueKey || column.key;
@@ -180,6 +181,13 @@ export function makeTop(open, columns = COLUMNS, sortedBy = 'flat', cssClass = c
             }),
         );
         if (focused) fullHeight.querySelector(`[data-fn="${focused}"]`)?.focus({ preventScroll: true });
+        widenValues();
+    }
+
+    /** Makes the columns of values as wide as the longest value that was drawn. */
+    function widenValues() {
+        for (const cell of fullHeight.querySelectorAll('[role="cell"]:not(.c-name)')) longestValue = Math.max(longestValue, cell.textContent.length);
+        table.style.setProperty('--value', longestValue);
     }
 
     function rowOf(fn, index) {

@@ -9,7 +9,7 @@
 #include "base/banned.h"
 
 /* A node takes up to 64 bytes of memory while the tables grow. */
-enum { MAX_NODES = 1 << 22 };
+enum { MAX_NODES = 1 << 19 };
 
 /* A prefix of a string. A search is at a node if the last bytes that it read are this prefix, and no longer
  * prefix matches. */

@@ -26,7 +26,7 @@ void redact_literals_release(struct redact_literals *l);
 enum redact_literal_kind { REDACT_LITERAL_AT_CUTS, REDACT_LITERAL_WEAK, REDACT_LITERAL_STRONG };
 
 /* Adds a string of up to REDACT_LITERAL_MAX bytes; ignores an empty or a longer string. ERR_FAILED: the
- * strings have more than 4 million different prefixes. */
+ * strings have more than 500,000 different prefixes. */
 #define REDACT_LITERAL_MAX 60000
 int redact_literals_add(struct redact_literals *l, struct str text, enum redact_literal_kind kind,
                         struct err *err);

@@ -95,9 +95,18 @@ static int apply_words(struct redact_manifest *m, struct str text, struct buf *r
     return ret->failed ? err_nomem(err) : 0;
 }
 
+/* The bytes by which redaction may make the strings longer. A real manifest becomes shorter; in a hostile one
+ * each of a million words may be replaced by a longer text, and the manifest is in memory. */
+#define MAX_GROWTH ((size_t)16 << 20)
+
 /* Sets a string. If the text is not UTF-8, which jansson requires, sets [redacted]. */
-static int set_string(json_t *string, const char *text, size_t n, struct err *err)
+static int set_string(struct redact_manifest *m, json_t *string, const char *text, size_t n, struct err *err)
 {
+    size_t before = json_string_length(string);
+    m->grown += n > before ? n - before : 0;
+    if (m->grown > MAX_GROWTH)
+        return err_set(err, ERR_FAILED, "redaction would make its manifest.json more than %zu bytes longer",
+                       MAX_GROWTH);
     if (json_string_setn(string, text, n) == 0)
         return 0;
     return json_string_set(string, REDACTED) < 0 ? err_nomem(err) : 0;
@@ -110,10 +119,11 @@ static struct str get_string(const json_t *string)
 
 /* Sets a redacted string. A redacted name of a rule becomes `redacted`, because names of rules have
  * no brackets. */
-static int set_redacted(const char *key, json_t *string, const struct buf *text, struct err *err)
+static int set_redacted(struct redact_manifest *m, const char *key, json_t *string, const struct buf *text,
+                        struct err *err)
 {
-    return key && strcmp(key, "rule") == 0 ? set_string(string, REDACTED_NAME, strlen(REDACTED_NAME), err)
-                                           : set_string(string, buf_str(text), text->len, err);
+    return key && strcmp(key, "rule") == 0 ? set_string(m, string, REDACTED_NAME, strlen(REDACTED_NAME), err)
+                                           : set_string(m, string, buf_str(text), text->len, err);
 }
 
 /* Applies the rules to one string in place; *ret_changed (may be NULL): the string was redacted. */
@@ -123,7 +133,7 @@ static int redact_in_place(struct learning *l, const char *key, json_t *string, 
     bool changed = false;
     int rc = apply_rules(l, get_string(string), &out, &changed);
     if (rc == 0 && changed)
-        rc = set_redacted(key, string, &out, l->err);
+        rc = set_redacted(l->m, key, string, &out, l->err);
     buf_release(&out);
     if (rc == 0 && ret_changed)
         *ret_changed = changed;
@@ -205,7 +215,7 @@ static int apply_rules_to_string(struct redact_manifest *m, const char *key, jso
     if (is_secret_by_key(key, text)) {
         learn_value(&l, text);
         m->tally.n[REDACT_OPTION]++;
-        return l.failed ? -1 : set_string(string, REDACTED, strlen(REDACTED), err);
+        return l.failed ? -1 : set_string(m, string, REDACTED, strlen(REDACTED), err);
     }
     l.whole_values = key ? !is_constant(m, key, text) : !has_form_of_own_key(text);
     return redact_in_place(&l, key, string, NULL);
@@ -222,12 +232,12 @@ static int apply_words_to_string(struct redact_manifest *m, const char *key, jso
     if (is_constant(m, key, text))
         return 0;
     if (json_is_string(path))
-        return set_string(string, json_string_value(path), json_string_length(path), err);
+        return set_string(m, string, json_string_value(path), json_string_length(path), err);
     if (path) /* a member that keeps its name */
         return 0;
     int rc = apply_words(m, text, &out, &changed, err);
     if (rc == 0 && changed)
-        rc = set_redacted(key, string, &out, err);
+        rc = set_redacted(m, key, string, &out, err);
     buf_release(&out);
     return rc;
 }

@@ -22,12 +22,14 @@ struct redact_manifest {
     struct redact_tally tally;
     const struct stop *stop;
     size_t since_check; /* bytes searched since the last check of `stop` */
+    size_t grown;       /* bytes by which redacted strings are longer than before, in all */
 };
 
 /*
  * Changes `root` in place; `items` are its items by their old paths. Strings stay valid UTF-8. The time is
- * linear in the manifest. Fails without memory, and if `stop` ends the redaction; `stop` is checked between
- * strings and must outlive the result. The caller calls redact_manifest_release in any case.
+ * linear in the manifest. Fails without memory, if strings become longer by more than 16 MiB in all
+ * (ERR_FAILED), and if `stop` ends the redaction; `stop` is checked between strings and must outlive the
+ * result. The caller calls redact_manifest_release in any case.
  */
 int redact_manifest_run(json_t *root, const json_t *items, const struct stop *stop,
                         struct redact_manifest *ret, struct err *err);

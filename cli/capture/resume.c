@@ -219,9 +219,10 @@ static int prepare_resume(struct resume *r, struct err *err)
         return -1;
     if (is_incomplete && resolve_sources(&o->target, &r->prompt, r->inventory, &e->targets, err) < 0)
         return -1;
-    if (choose_targets(r, err) < 0 || recover_files(r, err) < 0 ||
-        (e->targets.n > 0 && capture_check_kinds(&e->manifest->request.kinds, &e->targets, o->yes, err) < 0))
+    if (choose_targets(r, err) < 0 || recover_files(r, err) < 0)
         return -1;
+    if (e->targets.n > 0 && capture_check_kinds(&e->manifest->request.kinds, &e->targets, o->yes, err) < 0)
+        return err_wrap(err, "%s", e->path);
     /* Profiles that will be compared must begin at the same time. */
     o->fetch.options.sync |= e->baseline.n > 0;
     if (fetch_arguments_check_sync(&o->fetch, o->target.parallel, &e->targets, err) < 0)

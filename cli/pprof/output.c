@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,22 +110,34 @@ static int destination_create(struct destination *d, struct err *err)
     return 0;
 }
 
-/* Returns whether the path names one of this process's descriptors. These paths are links. */
-static bool names_descriptor(const char *path)
+/* Returns whether both paths lead to one directory, however they are spelled. */
+static bool is_directory(const char *path, const char *other)
 {
-    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        size_t n = strlen(folders[i]);
-        if (strncmp(path, folders[i], n) == 0 && path[n] && !path[n + strspn(path + n, "0123456789")])
-            return true;
-    }
-    return strcmp(path, "/dev/stdout") == 0 || strcmp(path, "/dev/stderr") == 0;
+    struct stat a, b;
+    return stat(path, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/* Returns the number of this process's descriptor that the path names, such as 1 for /dev/stdout; -1: none.
+ * These paths are links. */
+static int find_descriptor(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    char folder[PATH_MAX];
+    int n = snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash + 1 - path) : 1, slash ? path : ".");
+    bool is_number = *name && strlen(name) < 10 && !name[strspn(name, "0123456789")];
+    if (n < 0 || (size_t)n >= sizeof folder)
+        return -1;
+    if (is_number && (is_directory(folder, "/proc/self/fd") || is_directory(folder, "/proc/thread-self/fd")))
+        return (int)strtol(name, NULL, 10);
+    if (strcmp(name, "stdout") == 0 && is_directory(folder, "/dev"))
+        return STDOUT_FILENO;
+    return strcmp(name, "stderr") == 0 && is_directory(folder, "/dev") ? STDERR_FILENO : -1;
 }
 
 bool pprof_is_stream(const char *output)
 {
     struct stat st;
-    if (names_descriptor(output))
+    if (find_descriptor(output) >= 0)
         return true;
     return lstat(output, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode) && !S_ISDIR(st.st_mode);
 }
@@ -138,7 +151,7 @@ static int destination_open_stream(struct destination *d, struct err *err)
     /* O_APPEND: a name below /dev/fd may refer to a file that already has bytes. */
     int flags = O_WRONLY | O_APPEND | O_CLOEXEC | (is_fifo ? O_NONBLOCK : 0);
     /* Any other link appeared after pprof_is_stream. */
-    flags |= names_descriptor(d->output) ? 0 : O_NOFOLLOW;
+    flags |= find_descriptor(d->output) >= 0 ? 0 : O_NOFOLLOW;
     while ((d->fd = open(d->output, flags)) < 0) {
         struct err wait = ERR_INIT;
         if (!is_fifo || errno != ENXIO)
@@ -170,8 +183,7 @@ static int destination_open_file(struct destination *d, struct err *err)
  * file. */
 static bool is_stdout(const char *output)
 {
-    return strcmp(output, "/dev/stdout") == 0 || strcmp(output, "/dev/fd/1") == 0 ||
-           strcmp(output, "/proc/self/fd/1") == 0;
+    return find_descriptor(output) == STDOUT_FILENO;
 }
 
 static int destination_open(struct destination *d, struct err *err)

@@ -160,6 +160,13 @@ static void finish_findings(const char *p, size_t n)
 /* ---- answers of services --------------------------------------------------------------------------------
  */
 
+static const struct cost_grammar asked[] = {
+    {"paths", "", "/p\1 ", "", NULL, 0},
+    {"paths that are equal", "", "/p ", "", NULL, 0},
+    {"names", "", "p\1 ", "", NULL, 0},
+    {0},
+};
+
 static const struct cost_grammar pages[] = {
     {"links", "<html><title>/debug/pprof/</title>", "<a href=\"\1?debug=1\">", "", NULL, 0},
     {"links of one name", "<html><title>/debug/pprof/</title>",
@@ -199,6 +206,20 @@ static void plan_index(const char *p, size_t n)
     request_release(&requests);
     strlist_release(&words);
     index_release(&page);
+}
+
+/* Parses the kinds and paths that a manifest says were asked for, once for each of some services. */
+static void parse_requests(const char *p, size_t n)
+{
+    struct strlist words = {0};
+    struct request_list requests;
+    for (size_t at = 0; at < n; at += strcspn(p + at, " ") + 1)
+        if (strlist_addn(&words, p + at, strcspn(p + at, " "), NULL) < 0)
+            abort();
+    for (int i = 0; i < 20; i++)
+        if (request_parse(&words, &requests, NULL) == 0)
+            request_release(&requests);
+    strlist_release(&words);
 }
 
 static void read_words(const char *p, size_t n)
@@ -817,6 +838,7 @@ const struct cost_parser cost_text_parsers[] = {
     {"findings_finish", finish_findings, services, 100, 1u << 20},
     {"index_parse", read_index, pages, 2, 0},
     {"plan_make", plan_index, pages, 100, 0},
+    {"request_parse", parse_requests, asked, 60, 0},
     {"answer_read_text", read_words, pages, 2, 0},
     {"text_printable", print_text, pages, 2, 0},
     {"check_feed", check_body, bodies, 2, 0},

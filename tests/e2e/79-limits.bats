@@ -15,11 +15,11 @@ setup_file() { e2e_setup_file; }
 }
 
 @test "hostile bundles take at most 10 s and 300 MB in bundle list, verify, extract and attach" {
-    check_hostile_bundles undescribed too-long-paths
+    check_hostile_bundles undescribed too-long-paths growing
 }
 
 @test "resume: a hostile work directory of any shape takes at most 10 s and 300 MB" {
-    check_hostile_workdirs sparse holes entries services items planned deep braces
+    check_hostile_workdirs sparse holes entries services items planned kinds deep braces
 }
 
 @test "resume: a hostile bundle of very many directories takes at most 10 s and 300 MB" {

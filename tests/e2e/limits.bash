@@ -126,6 +126,14 @@ check_hostile_bundles() {
             assert_stderr_has 'hint: a real bundle of this size needs less memory and time'
             ;;
         undescribed) assert_status 4 ;;
+        requests)
+            assert_status 4
+            assert_stderr_has "$scratch/b.tar.gz: its requests contain too many different secrets"
+            ;;
+        growing)
+            assert_status 4
+            assert_stderr_has "$scratch/b.tar.gz: redaction would make its manifest.json more than 16777216 bytes longer"
+            ;;
         esac
         assert_equal "$(ls "$scratch")" b.tar.gz
         rm -f "$scratch/b.tar.gz"
@@ -239,6 +247,7 @@ check_hostile_workdirs() {
         hosts) assert_stderr_has 'nothing was collected, so there is no bundle' ;;
         services | items | planned) assert_stderr_has 'has too many entries' ;;
         left) assert_stderr_has 'hint: an earlier run left files there that take too long to check' ;;
+        kinds) assert_stderr_has 'kinds.partial: a service cannot be asked for more than 100 kinds and paths' ;;
         deep) assert_stderr_has 'lies deeper than 32 directories' ;;
         braces) assert_stderr_has 'manifest.json is too large: it would take more than' ;;
         esac

@@ -14,7 +14,7 @@ teardown() {
 }
 
 @test "hostile bundles of every other shape take at most 10 s and 300 MB in bundle list, verify, extract and attach" {
-    check_hostile_bundles long-paths secrets signs quotes names cmdlines zip-in-zip strings members directories
+    check_hostile_bundles long-paths requests secrets signs quotes names cmdlines zip-in-zip strings members directories
 }
 
 @test "bundles, profiles and dumps of every other shape take at most 10 s and 300 MB in report, view, goroutines and completion" {

@@ -145,6 +145,11 @@ def write_hostile_bundle(kind):
         write_bundle_to_resume([f"{i:075}" for i in range(48800)])
     elif kind == "too-long-paths":
         write_bundle_to_resume(["/".join(["a" * 25] * 27) + f"/{i:0230}" for i in range(43000)])
+    elif kind == "requests":  # different secrets, and very many strings
+        paths = b",".join(b'"/x?token=a%06d%s"' % (i, b"xZ9q7" * 86) for i in range(9000))
+        write_bundle([], b'"asked":{"kinds":[%s]},"list":[%s],' % (paths, b",".join([b'"1"'] * 1500000)))
+    elif kind == "growing":  # strings that redaction makes much longer
+        write_bundle([], b'"asked":{"kinds":["/x?token=Zq7"]},"list":[%s],' % b",".join([b'"%s"' % (b"Zq7 " * 8)] * 1250000))
     elif kind == "strings":
         write_bundle([], b'"list":[%s],' % b",".join(b'"token=w%07dabcdefg"' % i for i in range(700000)))
 
@@ -235,7 +240,7 @@ elif kind == "one-bad":
     bundle(manifest(b",".join(item % (n, n) for n in (b"first", b"bad", b"last"))),
            {"first.txt": good, "bad.txt": b"goroutine 1 [a]:\na()\n\n" * 10800000, "last.txt": good})
 elif kind in ("signs", "quotes", "names", "secrets", "zip-in-zip", "undescribed", "cmdlines", "members", "directories",
-              "too-many-directories", "entries-to-resume", "long-paths", "too-long-paths", "strings"):
+              "too-many-directories", "entries-to-resume", "long-paths", "too-long-paths", "requests", "growing", "strings"):
     write_hostile_bundle(kind)
 elif kind == "large":
     random.seed(7)

@@ -7,10 +7,10 @@ os.umask(0o077)
 os.makedirs(top)
 
 
-def write_manifest(hosts, text=None):
+def write_manifest(hosts, asked, text=None):
     targets = [{"host": host["name"], "service": service["name"]} for host in reversed(hosts) for service in reversed(host["services"])]
     head = {"format": "profgrab-bundle", "version": 1, "name": "b", "tool": {"name": "profgrab"}, "collector": {"user": "u"},
-            "asked": {"kinds": ["heap"], "targets": targets}, "hosts": hosts, "files": []}
+            "asked": {"kinds": asked, "targets": targets}, "hosts": hosts, "files": []}
     with open(top + "/manifest.json", "w") as out:
         out.write(text or json.dumps(head, separators=(",", ":")))
 
@@ -30,7 +30,7 @@ def services(host, names, items=lambda name: []):
     return {"name": host, "services": [{"name": name, "items": items(name)} for name in names]}
 
 
-hosts, text = [], None
+hosts, asked, text = [], ["heap"], None
 if kind == "sparse":
     make_file("h/s/a", 1 << 42)
     hosts = [services("h", ["s"], lambda _: [item("h/s/a", 1 << 42)])]
@@ -70,10 +70,12 @@ elif kind == "left":  # A profile that inflates a thousandfold, which the manife
     with open(top + "/h/s/cmdline.txt", "r+b") as out:
         out.write(b"a\0b")
     hosts[0]["services"][0]["planned"] = [{"kind": "cmdline"}] + [{"kind": "heap"}] * 200
+elif kind == "kinds":
+    hosts, asked = [services("h", ["s"], lambda _: [{"kind": "heap", "status": "failed", "error": "x"}])], [f"/p{i}" for i in range(80000)]
 elif kind == "deep":
     os.makedirs(top + "/d" * 60)
 elif kind == "braces":
     text = '{"format":"profgrab-bundle","version":1,"name":"b","hosts":[' + "{}," * 22000000 + "{}]}"
 elif kind == "text":
     text = '{"format":"profgrab-bundle","version":1,"name":"b","reason":"' + "a" * ((64 << 20) - 200) + '","hosts":[],"files":[]}'
-write_manifest(hosts, text)
+write_manifest(hosts, asked, text)

@@ -21,7 +21,8 @@ export function compareEntries(page, { sources, bases }) {
     // A base without another profile to compare would be an error.
     const otherThan = (value) => String(profiles.findIndex((_, i) => String(i) !== value));
     return [
-        choiceOf('Show', 'to', 'all, merged', (value) => page.visit({ to: value, from: value && value !== from ? from : '' })),
-        choiceOf('Compared with', 'from', 'nothing', (value) => page.visit({ from: value, to: value && (!to || value === to) ? otherThan(value) : to })),
+        choiceOf('Show', 'to', sources.length > 1 ? 'all, merged' : 'the profile', (value) => page.visit({ to: value, from: value && value !== from ? from : '' })),
+        // Without a choice, the server compares with the bases of the command line.
+        choiceOf('Compared with', 'from', bases.length && !to ? 'the base' : 'nothing', (value) => page.visit({ from: value, to: value && (!to || value === to) ? otherThan(value) : to })),
     ];
 }

@@ -8,24 +8,12 @@ import { makeMinimap } from '../minimap.js';
 import { pathTo, SMALLER_CALLS } from '../tree.js';
 import { parameterOf, selectedType } from './address.js';
 import { isEnded } from './answers.js';
+import { makeIdentities } from './identity.js';
 import { makeProfileView } from '../profile.js';
 
 /** The kind of a profile, as far as its sample types show it: titleOf() and the number of busy cores need it. */
 function kindOf({ types }) {
     return types.some(({ type, unit }) => type === 'cpu' && unit === 'nanoseconds') ? 'cpu' : '';
-}
-
-/** In the URL, a function has its name, which is the same with all filters. The profile's view counts functions. */
-function makeIndices(profile) {
-    let indices = null;
-    return (name) => {
-        if (!name) return '';
-        if (!indices) {
-            indices = new Map();
-            for (let fn = profile.nFunctions - 1; fn >= 0; fn--) indices.set(profile.nameOf(fn), fn);
-        }
-        return String(indices.get(name) ?? '');
-    };
 }
 
 /** The functions, by their numbers on the server, below which the answer of an address has all calls. */
@@ -43,16 +31,21 @@ function underForNode({ tree, numbers }, node, under) {
     return path.map((at) => numbers[tree.fn[at]]).join('.');
 }
 
-/** One tree of calls. isOfFunction: as in profile.js. Returns a view of views.js, and {profile, indexOf(name)}. */
-function makeTreeView(answer, page, go, isOfFunction) {
+/**
+ * One tree of calls. whole: the view of all calls if this one has only those of one function, else null. Returns a view of
+ * views.js, and {profile, textOf(name, file), textOfFunction(fn), indexOf(text)}: as in identity.js.
+ */
+function makeTreeView(answer, page, go, whole) {
     // The totals before the filters, if the server sends them.
     const { totals = null, totalsAreOfBase, isDifference } = answer;
     const profile = { ...profileOf(answer.data), totals, totalsAreOfBase, isDifference };
-    const indexOf = makeIndices(profile);
+    const identities = makeIdentities(profile);
+    const textOf = (name, file) => (whole ? whole.textOf(name, file) : identities.textOf(name, file));
+    const textOfFunction = (fn) => textOf(profile.nameOf(fn), profile.fileOf(fn));
     const entry = { title: answer.title, kind: kindOf(profile) };
     const goByName = (changes, step) => {
         const isIndex = 'fn' in changes && changes.fn !== '';
-        go(isIndex ? { ...changes, fn: profile.nameOf(Number(changes.fn)) } : changes, step);
+        go(isIndex ? { ...changes, fn: textOfFunction(Number(changes.fn)) } : changes, step);
     };
     const minimap = makeMinimap(profile, (node) => goByName({ z: node ? String(node) : '' }, true));
     const view = makeProfileView(entry, profile, goByName, page.palette, {
@@ -60,10 +53,11 @@ function makeTreeView(answer, page, go, isOfFunction) {
         search: page.searchField,
         actionsOf: (name) => page.actionsOf(name),
         zoomUnfolds: !page.isFrozen,
-        isOfFunction,
+        isOfFunction: whole !== null,
         instead: element('p', { class: 'quiet' }, page.link({ view: 'top' }, {}, 'Top'), ' has the figures of all functions: they include folded calls'),
     });
     const type = () => selectedType(page.address(), answer);
+    const indexOf = (text) => identities.indexOf(text, type());
     let zoom = -1;
 
     function update(place) {
@@ -77,11 +71,11 @@ function makeTreeView(answer, page, go, isOfFunction) {
         minimap.update(zoom, type(), page.palette());
     }
 
-    return { ...view, profile, indexOf, update, repaint };
+    return { ...view, profile, textOf, textOfFunction, indexOf, update, repaint };
 }
 
 export function makeFlameView(answer, page) {
-    const whole = makeTreeView(answer, page, go, false);
+    const whole = makeTreeView(answer, page, go, null);
     const { profile } = whole;
     const node = element('div', {}, whole.node);
     /** The calls of the function `name`, which the server sends if the tree has folded calls. */
@@ -116,7 +110,7 @@ export function makeFlameView(answer, page) {
         try {
             const part = await page.ask({ through: String(profile.numbers[Number(whole.indexOf(name))]) });
             if (ofFunction.name !== name || page.answer() !== answer) return;
-            ofFunction.view = makeTreeView(part, page, go, true);
+            ofFunction.view = makeTreeView(part, page, go, whole);
             if (page.place().fn === name) update(page.place());
         } catch (e) {
             ofFunction.name = '';
@@ -128,8 +122,8 @@ export function makeFlameView(answer, page) {
 
     function sandwich() {
         // Without a chosen frame, the heaviest function that the root calls.
-        const name = chosen() || (profile.tree.fn[1] >= 0 ? profile.nameOf(profile.tree.fn[1]) : '');
-        if (name) page.go({ fn: name, z: '' }, true);
+        const [view, fn] = shown.selected() >= 0 ? [shown, shown.selected()] : [whole, profile.tree.fn[1]];
+        if (fn >= 0) page.go({ fn: view.textOfFunction(fn), z: '' }, true);
     }
 
     return { node, update, repaint: () => shown.repaint(), chosen, sandwich, focus: () => shown.focus(), paper: () => shown.paper() };

@@ -24,30 +24,38 @@ export function makeGraphView({ data }, page) {
         button('−', '− smaller', () => pan.enlarge(0.8)),
         button('Reset', 'Reset position and size', pan.fit),
     );
-    const state = { wanted: null, chosen: '', search: null, position: null };
+    /** names: the chosen functions as in the address, one a line. */
+    const state = { names: null, chosen: [], search: null, position: null };
 
-    const hint = element('p', { class: 'quiet' }, 'Choose a function to filter by it, or to see its source.');
+    const hint = element('p', { class: 'quiet' }, 'Choose a function to filter by it, or to see its source; with Ctrl or Shift several.');
 
-    function choose(name) {
-        showChosen(name);
-        page.go({ c: name });
+    /** A click chooses a node alone; with Ctrl or Shift it adds the node to the others, or removes it. */
+    function choose(name, event) {
+        const isMore = event.ctrlKey || event.metaKey || event.shiftKey;
+        const others = isMore ? state.chosen.filter((other) => other !== name) : [];
+        const isAdded = !isMore || others.length === state.chosen.length;
+        showChosen([...others, ...(isAdded ? [name] : [])].join('\n'));
+        page.go({ c: state.names });
     }
 
-    function showChosen(name) {
-        // A link may name a function that this graph lacks.
-        const isInGraph = named.some(([, other]) => other === name);
-        Object.assign(state, { wanted: name, chosen: isInGraph ? name : '' });
-        for (const [node, other] of named) node.classList.toggle('chosen', other === name);
-        detail.replaceChildren(isInGraph ? functionLine(page, [name], []) : hint);
+    function showChosen(names) {
+        const wanted = new Set(names.split('\n'));
+        // A link may name functions that this graph lacks.
+        Object.assign(state, { names, chosen: [...wanted].filter((name) => named.some(([, other]) => other === name)) });
+        for (const [node, name] of named) {
+            node.classList.toggle('chosen', wanted.has(name));
+            node.setAttribute('aria-pressed', String(wanted.has(name)));
+        }
+        detail.replaceChildren(state.chosen.length ? functionLine(page, state.chosen, []) : hint);
     }
 
     for (const [node, name] of named) {
         node.setAttribute('tabindex', '0');
         node.setAttribute('role', 'button');
-        node.addEventListener('click', () => pan.wasDragged() || choose(name));
+        node.addEventListener('click', (event) => pan.wasDragged() || choose(name, event));
         node.addEventListener('keydown', (event) => {
             if (event.key !== 'Enter' && event.key !== ' ') return;
-            choose(name);
+            choose(name, event);
             event.preventDefault();
         });
         node.addEventListener('focus', () => node.matches(':focus-visible') && pan.reveal(node));
@@ -56,7 +64,7 @@ export function makeGraphView({ data }, page) {
     function update(place) {
         if (place.z !== state.position) pan.show(place.z);
         state.position = place.z;
-        if (place.c !== state.wanted) showChosen(place.c);
+        if (place.c !== state.names) showChosen(place.c);
         if (place.s === state.search) return;
         state.search = place.s;
         const found = findFunctions({ nFunctions: named.length, nameOf: (i) => named[i][1] }, place.s);

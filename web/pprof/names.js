@@ -22,8 +22,9 @@ export function functionsOf(names, { granularity }) {
     return [...new Set(names.map((name) => functionOfPlace(name, granularity)))];
 }
 
-/** The name that the flame graph has for the place of a row. */
+/** The text that stands for a row's function in the URL of the flame graph (identity.js). */
 export function frameOf(name, { granularity }) {
+    if (granularity === 'filefunctions') return name;
     const hasLine = granularity === 'lines' || granularity === 'addresses';
     return functionOfPlace(name, granularity) + ((hasLine && name.match(LINE)) || [''])[0];
 }

@@ -3,23 +3,35 @@
 
 import { profileOf } from '../data.js';
 import { findFunctions } from '../search.js';
-import { byFunction, weigh } from '../tree.js';
 import { selectedType } from './address.js';
+import { heaviestOf, makeIdentities } from './identity.js';
 
-/** The values of the functions, with all that they call. */
-function cumOf(profile, type) {
-    return (profile.sums || { cum: { [type]: byFunction(profile.tree, weigh(profile.tree, type, null), profile.nFunctions).cum } }).cum[type];
+/** What go tool pprof adds to a name that an earlier function has: its number in the profile. */
+const NUMBER_OF_NAMESAKE = /#\d+(?=\$$)/;
+
+/** Returns {marked, found, error} of search.js for the functions whose name or file matches, as in go tool pprof. */
+function findByNameOrFile(profile, pattern) {
+    const byName = findFunctions(profile, pattern);
+    const byFile = findFunctions({ ...profile, nameOf: profile.fileOf }, pattern);
+    const marked = byName.marked.map((mark, fn) => mark || byFile.marked[fn]);
+    return { marked, found: marked.filter(Boolean).length, error: byName.error || byFile.error };
+}
+
+function findPivots(profile, pattern) {
+    const found = findByNameOrFile(profile, pattern);
+    return found.found || found.error ? found : findByNameOrFile(profile, pattern.replace(NUMBER_OF_NAMESAKE, ''));
 }
 
 /** Returns {place: changes of the fragment, note: a sentence or ''} for the value of p, at a flame graph's answer. */
 export function pivotOf(pattern, address, answer) {
     const profile = profileOf(answer.data);
-    const { marked, found, error } = findFunctions(profile, pattern);
+    const { marked, found, error } = findPivots(profile, pattern);
     if (error || !found) return { place: {}, note: `p=${pattern}: ${error || 'no function matches'}` };
-    const cum = cumOf(profile, selectedType(address, answer));
-    let heaviest = -1;
-    for (let fn = 0; fn < marked.length; fn++) if (marked[fn] && (heaviest < 0 || Math.abs(cum[fn]) > Math.abs(cum[heaviest]))) heaviest = fn;
-    const place = { fn: profile.nameOf(heaviest) };
+    const functions = [...marked.keys()].filter((fn) => marked[fn]);
+    const fn = heaviestOf(profile, selectedType(address, answer), functions);
+    const place = { fn: makeIdentities(profile).textOf(profile.nameOf(fn), profile.fileOf(fn)) };
     if (found === 1) return { place, note: '' };
-    return { place: { ...place, s: pattern }, note: `p=${pattern} matches ${found} functions: this is the heaviest; the whole graph marks all` };
+    const isSearch = findFunctions(profile, pattern).found > 0;
+    const rest = isSearch ? '; the whole graph marks all' : '';
+    return { place: { ...place, ...(isSearch && { s: pattern }) }, note: `p=${pattern} matches ${found} functions: this is the heaviest${rest}` };
 }
