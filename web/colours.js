@@ -114,8 +114,8 @@ function mixed(a, b, share) {
 const packed = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 
 /**
- * The colours of a theme. As canvas pixels: plain; faint (functions that a search does not match); lit (those that it
- * matches); small (frames without a function, and narrow frames); ground. As CSS colours: css (the plain ones), ink, litInk.
+ * The colours of a theme. As canvas pixels: plain; strong (the function under the pointer); faint (functions that a search does
+ * not match); lit (those that it matches); small (frames without a function, and narrow frames); ground. As CSS colours: css (the plain ones), ink, litInk.
  */
 export function paletteOf(theme) {
     const dark = theme === 'dark';
@@ -124,6 +124,7 @@ export function paletteOf(theme) {
     const rgb = bases.flatMap((base) => [0, 1, 2].map((shade) => shaded(base, shade, dark)));
     return {
         plain: Uint32Array.from(rgb, packed),
+        strong: Uint32Array.from(rgb, (c) => packed(mixed(c, dark ? [255, 255, 255] : [0, 0, 0], 0.82))),
         faint: Uint32Array.from(rgb, (c) => packed(mixed(c, hues.ground, dark ? 0.35 : 0.3))),
         ground: packed(hues.ground),
         lit: packed(hues.lit),

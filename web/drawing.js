@@ -27,7 +27,8 @@ export function deepestVisible({ tree, figures, zoom }, width) {
 }
 
 /**
- * scene: {tree, figures, zoom, up, rows, marked, palette, colourOf, nameOf, unit, whole, textOf(node) or null}.
+ * scene: {tree, figures, zoom, up, rows, marked, palette, colourOf, nameOf, unit, whole, textOf(node) or null, pointed: the
+ * function under the pointer, or -1}.
  * view: {width, height, top, ratio}: the canvas's size and scroll position in CSS pixels, and the number of device
  * pixels in each CSS pixel.
  */
@@ -52,10 +53,11 @@ export function paint(context, scene, view) {
     writeLabels(context, scene, labels, yOf, view.ratio);
 }
 
-function pixelOf({ palette, colourOf, marked, tree }, node) {
+function pixelOf({ palette, colourOf, marked, tree, pointed }, node) {
     const fn = tree.fn[node];
     if (fn < 0) return palette.small;
     if (marked && marked[fn]) return palette.lit;
+    if (fn === pointed) return palette.strong[colourOf(fn, node)];
     return (marked ? palette.faint : palette.plain)[colourOf(fn, node)];
 }
 

@@ -60,7 +60,7 @@ export function makeFlame(options) {
 
     function show(next) {
         const turned = !scene || scene.up !== next.up || scene.zoom !== next.zoom || scene.tree !== next.tree;
-        scene = next;
+        scene = { ...next, pointed: -1 };
         chosen = next.chosen ?? (turned ? next.zoom : chosen);
         if (!width) width = box.clientWidth;
         measure();
@@ -135,8 +135,17 @@ export function makeFlame(options) {
         if (event.key === 'Enter') options.activate(chosen);
         else if (to >= 0) select(to);
     });
+    /** Shows which other frames have the function of the node; -1: none. */
+    function point(node) {
+        const fn = node < 0 ? -1 : scene.tree.fn[node];
+        if (scene.pointed === fn) return;
+        scene.pointed = fn;
+        redraw();
+    }
+
     canvas.addEventListener('pointermove', (event) => {
         const node = nodeUnder(event);
+        if (scene) point(node);
         place(hoverMark, node);
         canvas.classList.toggle('over', node >= 0);
         if (node < 0) hideTip();
@@ -144,6 +153,7 @@ export function makeFlame(options) {
     });
     canvas.addEventListener('pointerleave', () => {
         hoverMark.hidden = true;
+        if (scene) point(-1);
         hideTip();
     });
     canvas.addEventListener('click', (event) => {

@@ -45,6 +45,12 @@ static const struct {
     {STR_INIT("pswd"), REDACT_SECRET, REDACT_SECRET},
     {STR_INIT("psk"), REDACT_SECRET, REDACT_SECRET},
     {STR_INIT("cred"), REDACT_SECRET, REDACT_SECRET},
+    {STR_INIT("otp"), REDACT_SECRET, REDACT_SECRET},
+    {STR_INIT("totp"), REDACT_SECRET, REDACT_SECRET},
+    {STR_INIT("hmac"), REDACT_MAYBE, REDACT_MAYBE},
+    {STR_INIT("jwt"), REDACT_MAYBE, REDACT_MAYBE},
+    {STR_INIT("nkey"), REDACT_MAYBE, REDACT_MAYBE},
+    {STR_INIT("snmp-community"), REDACT_SECRET, REDACT_SECRET},
     {STR_INIT("key"), REDACT_MAYBE, REDACT_MAYBE},
     {STR_INIT("auth"), REDACT_MAYBE, REDACT_PLURAL},
     {STR_INIT("session"), REDACT_MAYBE, REDACT_MAYBE},
@@ -334,9 +340,9 @@ enum redact_pair_role redact_get_pair_role(struct str name)
 
 bool redact_is_user_option(struct str name)
 {
-    static const char *const options[] = {"u",          "user",      "basic-auth", "basicauth",
-                                          "proxy-user", "http-auth", "http-user",  "userpwd",
-                                          "user-pass",  "login",     "auth",       "creds"};
+    static const char *const options[] = {"u",         "user",      "basic-auth", "basicauth", "proxy-user",
+                                          "http-auth", "http-user", "userpwd",    "user-pass", "login",
+                                          "auth",      "creds",     "auth-basic", "etcd-user", "admin"};
     static const char *const variables[] = {"basic-auth", "basicauth", "userpwd", "user-pass", "http-auth"};
     if (name.n > 1 && name.p[0] == '-')
         return is_one_of(name, options, sizeof options / sizeof *options);

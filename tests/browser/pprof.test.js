@@ -210,6 +210,65 @@ test('the parameter p of a link of go tool pprof names functions whose callers a
         assert.equal(await alert(page), '');
     }));
 
+test('functions of one name in two files have their own callers and callees, also by a link of go tool pprof', () =>
+    open('ui/flamegraph', { file: 'hostile/namesakes.pb.gz' }, async (page) => {
+        const shown = async (facts, place) => {
+            await until(page, ([a, b]) => document.querySelector('.sandwich .facts')?.textContent.includes(a) && document.querySelector('.sandwich .facts').textContent.includes(b), [facts, place]);
+        };
+        const graph = page.locator('.graph canvas');
+        const { width } = await graph.boundingBox();
+        await graph.click({ position: { x: width - 20, y: 50 }, button: 'right' });
+        assert.match(await page.locator('.detail').textContent(), /^cmp575\.21MB.*\/src\/a\.c/);
+        await page.keyboard.press('3');
+        await shown('575.21MB', '/src/a.c');
+        await until(page, () => /fn=cmp[ +]\/src\/a.c/.test(decodeURIComponent(location.hash)));
+        await page.reload();
+        await shown('575.21MB', '/src/a.c');
+        for (const [pattern, facts, place, note] of [
+            ['a\\.c$', '575.21MB', '/src/a.c', ''],
+            ['^cmp#3$', '975.21MB', '/src/b.c', 'p=^cmp#3$ matches 2 functions: this is the heaviest'],
+            ['^cmp$', '975.21MB', '/src/b.c', 'p=^cmp$ matches 2 functions: this is the heaviest; the whole graph marks all'],
+        ]) {
+            await page.goto(new URL(`flamegraph?p=${encodeURIComponent(pattern)}`, page.url()).href);
+            await shown(facts, place);
+            assert.equal(await alert(page), note);
+        }
+    }));
+
+test('the pointer on a frame marks all frames of its function', () =>
+    open('ui/flamegraph', { file: 'hostile/namesakes.pb.gz' }, async (page) => {
+        const graph = page.locator('.graph canvas');
+        const { width } = await graph.boundingBox();
+        // The frames of the function `leaf`, and one of `cmp` above them.
+        const colours = () => graph.evaluate((canvas) => [[0.2, 70], [0.8, 70], [0.2, 50]].map(([x, y]) => {
+            const ratio = canvas.width / canvas.clientWidth;
+            return canvas.getContext('2d').getImageData(Math.round(x * canvas.width), Math.round((y + 7) * ratio), 1, 1).data.join();
+        }));
+        const before = await colours();
+        assert.equal(before[0], before[1]);
+        await graph.hover({ position: { x: width * 0.2, y: 70 } });
+        await until(page, () => !document.querySelector('.tip').hidden);
+        const during = await colours();
+        assert.equal(during[0], during[1]);
+        assert.notEqual(during[0], before[0]);
+        assert.equal(during[2], before[2]);
+        await page.mouse.move(5, 5);
+        assert.deepEqual(await colours(), before);
+    }));
+
+test('the values of a table are whole, also in a narrow window', () =>
+    open('ui/top?g=filefunctions', { file: 'hostile/namesakes.pb.gz' }, async (page) => {
+        const cut = () => page.evaluate(() => [...document.querySelectorAll('.rows .c-flat, .rows .c-cum')].filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent));
+        await page.getByText('975.21MB').first().waitFor();
+        assert.deepEqual(await cut(), []);
+        await page.setViewportSize({ width: 400, height: 800 });
+        assert.deepEqual(await cut(), []);
+        await choose(page, 'View', 'Flame graph');
+        await page.setViewportSize({ width: 1200, height: 800 });
+        await page.getByText('975.21MB').first().waitFor();
+        assert.deepEqual(await cut(), []);
+    }));
+
 test('with a filter, shares refer to the whole profile', () =>
     open('ui/flamegraph', {}, async (page) => {
         const all = await page.locator('.detail').textContent();
@@ -519,6 +578,18 @@ test('Compare: one of several sources, and the change from one to another', () =
         await until(page, () => document.querySelector('.facts .warn') === null);
     }));
 
+test('Compare: with a base, the menu says that the profile is compared with it', () =>
+    open('ui/top', { file: 'hostile/difference.pb.gz', args: ['-diff_base', fileInPages('hostile/base.pb.gz')] }, async (page) => {
+        await page.locator('.drop summary', { hasText: 'Compare' }).click();
+        const choice = (label) => page.getByLabel(label, { exact: true }).locator('option:checked').textContent();
+        await page.getByLabel('Show', { exact: true }).waitFor();
+        assert.deepEqual([await choice('Show'), await choice('Compared with')], ['the profile', 'the base']);
+        await page.getByLabel('Show', { exact: true }).selectOption('0');
+        await hasParameter(page, 'to', '0');
+        await page.locator('.drop summary', { hasText: 'Compare' }).click();
+        await until(page, () => document.querySelector('select[aria-label="Compared with"]').selectedOptions[0].textContent === 'nothing');
+    }));
+
 test('one source has nothing to compare', () =>
     open('ui/top', {}, async (page) => {
         assert.equal(await page.locator('.drop', { hasText: 'Compare' }).isVisible(), false);
@@ -717,6 +788,15 @@ test('the call graph: moved and enlarged by keys, wheel and pointer; a node choo
         const node = page.getByRole('button', { name: `${BUSY} ` });
         await node.focus();
         await page.keyboard.press('Enter');
+        assert.match(await page.getByRole('group', { name: 'Chosen function' }).textContent(), /^main\.burnCycles/);
+        // With Ctrl a click adds a node to the choice, or removes it.
+        const other = page.locator('.call-graph .node[role=button]:not(.chosen)').first();
+        await other.focus();
+        await page.keyboard.press('Control+Enter');
+        assert.match(await page.getByRole('group', { name: 'Chosen functions' }).textContent(), /^2 functions/);
+        await until(page, () => decodeURIComponent(location.hash).split('\n').length === 2);
+        assert.equal(await page.locator('.call-graph [aria-pressed=true]').count(), 2);
+        await page.keyboard.press('Control+Enter');
         assert.match(await page.getByRole('group', { name: 'Chosen function' }).textContent(), /^main\.burnCycles/);
         await search(page).fill('burnCycles');
         await until(page, () => document.querySelectorAll('.call-graph .lit').length === 1);

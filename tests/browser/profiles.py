@@ -6,6 +6,7 @@ DIR/names/            names that are markup, that change the direction of writin
 DIR/million.pb.gz     a million functions
 DIR/difference.pb.gz  negative values
 DIR/base.pb.gz        a base for it
+DIR/namesakes.pb.gz   a heap profile of two functions with one name in two files; values of hundreds of megabytes
 DIR/folded.pb.gz      more calls than are drawn: main.main calls 250 functions, each of these the same 250, and these one
 """
 
@@ -98,6 +99,14 @@ def folded(n=250):
     return p
 
 
+def namesakes():
+    p = odd.Profile(types=[("space", "bytes")])
+    root, leaf = odd.chain(p, ["main.main", "leaf"])
+    for file, megabytes in (("/src/a.c", 575), ("/src/b.c", 975)):
+        p.sample([leaf, p.location(0x402000 + megabytes, [(p.function("cmp", file), 7)]), root], [(megabytes << 20) + 220201])
+    return p
+
+
 def labels():
     """Labels whose keys and values have the characters that separate the parts of a tagfocus."""
     p = odd.Profile(types=[("cpu", "nanoseconds")])
@@ -138,6 +147,7 @@ def main(directory):
     write(os.path.join(names, "wide.pb.gz"), wide(5000))
     write(os.path.join(directory, "difference.pb.gz"), difference())
     write(os.path.join(directory, "base.pb.gz"), base())
+    write(os.path.join(directory, "namesakes.pb.gz"), namesakes())
     write(os.path.join(directory, "folded.pb.gz"), folded())
     write(os.path.join(directory, "labels.pb.gz"), labels())
     write(os.path.join(directory, "many_labels.pb.gz"), many_labels())

@@ -554,6 +554,13 @@ sys.stdout.buffer.write(gzip.compress(b"\x0a\x04\x08\x01\x10\x02\x12\x06\x0a\x01
     run_profgrab pprof -top -output /dev/stdout one.tar.gz
     assert_status 0
     assert_stdout_has 'File: caddy'
+    # Other spellings of a descriptor's name. (One of /dev/stdout would replace the machine's link if it were taken for a file.)
+    local name
+    for name in /proc/self/../self//fd/./1 /proc/thread-self/fd/1 /dev/fd//1 /dev/../dev/fd/1; do
+        run_profgrab pprof -top -output "$name" one.tar.gz
+        assert_status 0
+        assert_stdout_has 'File: caddy'
+    done
     echo before >seven
     "$profgrab_program" pprof -top -output /dev/fd/7 one.tar.gz 7>>seven 2>/dev/null
     grep -q 'File: caddy' seven

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { addedPattern, changedAddress, filtersInUse, parameterOf, readAddress, selectedType, undoable, urlOf, withoutFilters } from '../../web/pprof/address.js';
+import { makeIdentities } from '../../web/pprof/identity.js';
 import { frameOf, functionsOf } from '../../web/pprof/names.js';
 import { patternOfName } from '../../web/search.js';
 
@@ -54,7 +55,7 @@ test('the sample type is a name or a number', () => {
     for (const [query, type] of [['', 1], ['?si=samples', 0], ['?si=0', 0], ['?si=7', 1], ['?si=none', 1]]) assert.equal(selectedType(at(`top${query}`), answer), type, query);
 });
 
-test('the function of a place, and its name in the flame graph', () => {
+test('the function of a place, and what stands for it in the URL of the flame graph', () => {
     const cases = [
         ['lines', 'main.(*T).f /src/a b/c.go:12', 'main.(*T).f', 'main.(*T).f:12'],
         ['lines', 'operator new(unsigned long) x.cc:3:7', 'operator new(unsigned long)', 'operator new(unsigned long):3:7'],
@@ -63,7 +64,7 @@ test('the function of a place, and its name in the flame graph', () => {
         ['lines', 'main.f', 'main.f', 'main.f'],
         ['addresses', '0000000000401000 main.f /src/c.go:12', 'main.f', 'main.f:12'],
         ['addresses', '0000000000401000 main.f', 'main.f', 'main.f'],
-        ['filefunctions', 'main.f[go.shape.int] /src/a.go', 'main.f[go.shape.int]', 'main.f[go.shape.int]'],
+        ['filefunctions', 'main.f[go.shape.int] /src/a.go', 'main.f[go.shape.int]', 'main.f[go.shape.int] /src/a.go'],
         ['filefunctions', 'operator new', 'operator new', 'operator new'],
         ['files', '/src/a b.go', '/src/a b.go', '/src/a b.go'],
         ['', 'std::x y.cc:3', 'std::x y.cc:3', 'std::x y.cc:3'],
@@ -72,4 +73,22 @@ test('the function of a place, and its name in the flame graph', () => {
         assert.deepEqual(functionsOf([name, name], { granularity }), [fn], name);
         assert.equal(frameOf(name, { granularity }), frame, name);
     }
+});
+
+test('in the URL, a function has its file if others have its name', () => {
+    const functions = [['main.f', '/f.go'], ['cmp', '/src/a b.c'], ['cmp', '/src/b.c'], ['operator new', '']];
+    const profile = {
+        nFunctions: functions.length,
+        nameOf: (fn) => functions[fn][0],
+        fileOf: (fn) => functions[fn][1],
+        sums: { cum: [[0, 100, -300, 7]] },
+    };
+    const { textOf, indexOf } = makeIdentities(profile);
+    const texts = ['main.f', 'cmp /src/a b.c', 'cmp /src/b.c', 'operator new'];
+    assert.deepEqual(functions.map((fn) => textOf(...fn)), texts);
+    assert.deepEqual(texts.map((text) => indexOf(text, 0)), ['0', '1', '2', '3']);
+    // A name alone means the heaviest; with a filter, the others may be gone.
+    assert.equal(indexOf('cmp', 0), '2');
+    assert.equal(indexOf('main.f /f.go', 0), '0');
+    for (const text of ['', 'cmp /src/c.c', 'main.f /g.go', 'main', 'operator']) assert.equal(indexOf(text, 0), '', text);
 });

@@ -293,9 +293,27 @@ static void kinds_that_slow_a_process_down_are_listed(void **state)
                         "fgprof=30s /x/debug/pprof/profile?seconds=2");
 }
 
+/* A list is compared with itself, and a stranger's manifest may have a million words. */
+static void too_many_kinds_are_refused(void **state)
+{
+    struct buf words = BUF_INIT(10000);
+    struct request_list l = {.n = 77};
+    struct err err = ERR_INIT;
+    (void)state;
+    for (int i = 0; i < REQUESTS_MAX; i++)
+        buf_addf(&words, "%s/p%d", i ? "," : "", i);
+    assert_ok(parse_request(buf_str(&words), &l, &err), &err);
+    assert_int_equal(l.n, REQUESTS_MAX);
+    request_release(&l);
+    buf_adds(&words, ",/p0,/one-more");
+    assert_words_refused(buf_str(&words), "a service cannot be asked for more than 100 kinds and paths", "");
+    buf_release(&words);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(too_many_kinds_are_refused),
         cmocka_unit_test(each_kind_is_read_by_its_name),
         cmocka_unit_test(each_form_of_a_kind_is_read),
         cmocka_unit_test(sets_of_kinds_are_read),

@@ -19,17 +19,35 @@ static void routes_choose_the_handler_and_the_methods(void **state)
         const char *line;
         int status;
     } rows[] = {
-        {"GET / HTTP/1.1", 200},          {"HEAD / HTTP/1.1", 200},
-        {"GET /?a HTTP/1.1", 200},        {"GET /none HTTP/1.1", 404},
-        {"GET /echo/ HTTP/1.1", 404},     {"GET /below/a/b HTTP/1.1", 200},
-        {"GET /below HTTP/1.1", 404},     {"POST / HTTP/1.1", 405},
-        {"DELETE /delete HTTP/1.1", 200}, {"GET /delete HTTP/1.1", 405},
-        {"PUT /echo HTTP/1.1", 405},      {"OPTIONS / HTTP/1.1", 405},
+        {"GET / HTTP/1.1", 200},
+        {"HEAD / HTTP/1.1", 200},
+        {"GET /?a HTTP/1.1", 200},
+        {"GET /none HTTP/1.1", 404},
+        {"GET /echo/ HTTP/1.1", 404},
+        {"GET /below/a/b HTTP/1.1", 200},
+        {"GET /below HTTP/1.1", 404},
+        {"POST / HTTP/1.1", 405},
+        {"DELETE /delete HTTP/1.1", 200},
+        {"GET /delete HTTP/1.1", 405},
+        {"PUT /echo HTTP/1.1", 405},
+        {"OPTIONS / HTTP/1.1", 405},
 
-        {"GET /%00 HTTP/1.1", 400},       {"GET /%zz HTTP/1.1", 400},
-        {"GET /a%2fb HTTP/1.1", 404},     {"GET //echo HTTP/1.1", 400},
-        {"GET /be%6Cow/x HTTP/1.1", 200}, {"GET http://localhost/ HTTP/1.1", 400},
-        {"GET nothing HTTP/1.1", 400},    {"nonsense", 400},
+        {"GET /%00 HTTP/1.1", 400},
+        {"GET /%zz HTTP/1.1", 400},
+        {"GET /a%2fb HTTP/1.1", 404},
+        {"GET //echo HTTP/1.1", 400},
+        {"GET /be%6Cow/x HTTP/1.1", 200},
+        {"GET http://localhost/ HTTP/1.1", 200},
+        {"GET nothing HTTP/1.1", 400},
+        {"nonsense", 400},
+        /* A target in absolute form must have the server's scheme and the name of the Host header. */
+        {"GET HTTP://LOCALHOST/none HTTP/1.1", 404},
+        {"GET http://127.0.0.1/ HTTP/1.1", 400},
+        {"GET https://localhost/ HTTP/1.1", 400},
+        {"GET http://localhost:1/ HTTP/1.1", 400},
+        {"GET http://localhost//echo HTTP/1.1", 400},
+        {"GET http://a@localhost/ HTTP/1.1", 400},
+        {"GET http://localhost HTTP/1.1", 400},
     };
     struct test_server run;
     begin(&run, &(struct httpd_options)OPTIONS);

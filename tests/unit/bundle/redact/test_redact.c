@@ -294,6 +294,8 @@ static void secrets_in_text_are_redacted(void **state)
          "GET http://h/v1/tokens/[redacted] /tokens/12 /tokens/list"},
         {"psk=x1 wpa_psk=\"x2\" pswd=x3 creds=x4 task=x5",
          "psk=[redacted] wpa_psk=\"[redacted]\" pswd=[redacted] creds=[redacted] task=x5"},
+        {"-snmp.community=x1 --otp=x2 TOTP=x3 community=x4 --hmac=q8Zt3vK1mX5wR7yU2pL4",
+         "-snmp.community=[redacted] --otp=[redacted] TOTP=[redacted] community=x4 --hmac=[redacted]"},
         {"(the key=" RANDOM ") is bad", "(the key=[redacted] is bad"},
         {"&{Token:x1 Name:n Secret:x2}", "&{Token:[redacted] Name:n Secret:[redacted]}"},
         {"/a?next=%2Fy%3Ftoken%3Dbee9%26page%3D2&z=1", "/a?next=%2Fy%3Ftoken%3D[redacted]%26page%3D2&z=1"},
