@@ -497,11 +497,15 @@ begin_copy() {
     wait_for_work
 }
 
-# Waits until the process $copying has read 400 kB.
+# Waits until the process $copying catches SIGTERM (signal 15) and has read 400 kB since.
 wait_for_work() {
-    local i
+    local i caught read_bytes begin=
     for ((i = 0; i < 1000; i++)); do
-        (($(sed -n 's/^rchar: //p' "/proc/$copying/io") < 400000)) || return 0
+        caught=$(sed -n 's/^SigCgt:\t//p' "/proc/$copying/status")
+        if ((16#$caught & 1 << 14)); then
+            read_bytes=$(sed -n 's/^rchar: //p' "/proc/$copying/io")
+            ((read_bytes < ${begin:=$read_bytes} + 400000)) || return 0
+        fi
         sleep 0.01
     done
     fail 'the program does not begin to read'
