@@ -24,7 +24,7 @@ export function makeIdentities(profile) {
     function known() {
         if (byText) return byText;
         byText = new Map();
-        const add = (text, fn) => byText.set(text, [...(byText.get(text) || []), fn]);
+        const add = (text, fn) => (byText.has(text) ? byText.get(text).push(fn) : byText.set(text, [fn]));
         for (let fn = 0; fn < profile.nFunctions; fn++) add(profile.nameOf(fn), fn);
         for (const [name, functions] of [...byText])
             if (functions.length > 1) for (const fn of functions) add(`${name} ${profile.fileOf(fn)}`, fn);
@@ -40,8 +40,8 @@ export function makeIdentities(profile) {
 
     function functionsInFile(text) {
         for (let at = text.indexOf(' '); at > 0; at = text.indexOf(' ', at + 1)) {
-            const functions = known().get(text.slice(0, at));
-            if (functions) return functions.filter((fn) => profile.fileOf(fn) === text.slice(at + 1));
+            const functions = (known().get(text.slice(0, at)) || []).filter((fn) => profile.fileOf(fn) === text.slice(at + 1));
+            if (functions.length) return functions;
         }
         return [];
     }
