@@ -7,8 +7,8 @@
 #include "inventory/range.h"
 #include "base/banned.h"
 
-/* A host while it is read. */
-struct entry {
+/* A host while its settings are read. */
+struct host_reader {
     struct host *host;
     const struct yaml_node *address;
     const struct yaml_node *ssh;
@@ -77,7 +77,7 @@ static const struct schema_key ssh_keys[] = {
 
 static int read_ssh(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
-    struct entry *e = into;
+    struct host_reader *e = into;
     e->ssh = value;
     if (schema_require_map(s, value, "settings", err) < 0)
         return -1;
@@ -86,7 +86,7 @@ static int read_ssh(const struct schema *s, const struct yaml_node *value, void 
 
 static int read_connect(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
-    struct entry *e = into;
+    struct host_reader *e = into;
     bool direct = value->kind == YAML_SCALAR && strcmp(value->text, "direct") == 0;
     if (!direct && (value->kind != YAML_SCALAR || strcmp(value->text, "ssh") != 0))
         return yaml_tree_err(s->tree, value, err, "connect must be \"ssh\" or \"direct\"");
@@ -96,7 +96,7 @@ static int read_connect(const struct schema *s, const struct yaml_node *value, v
 
 static int read_address(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
-    struct entry *e = into;
+    struct host_reader *e = into;
     e->address = value;
     return schema_read_text(s, value, &e->host->address, err);
 }
@@ -116,7 +116,7 @@ static int add_service(const struct schema *s, const struct yaml_node *list, con
                        struct host *host, struct err *err)
 {
     if (value->kind != YAML_SCALAR)
-        return yaml_tree_err(s->tree, value, err, "an entry must be the name of a service");
+        return yaml_tree_err(s->tree, value, err, "each item must be the name of a service");
     const struct service *service = name_map_get(&s->inv->service_names, value->text);
     /* A broken service already has its own error. */
     if (!service && ((s->services && s->services->kind != YAML_MAP) ||
@@ -137,7 +137,7 @@ static int add_service(const struct schema *s, const struct yaml_node *list, con
 
 static int read_services(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
-    struct entry *e = into;
+    struct host_reader *e = into;
     size_t n = 0;
     e->services = value;
     if (schema_require_list(s, value, "services", err) < 0)
@@ -171,7 +171,7 @@ static int add_label(const struct schema *s, const struct yaml_node *value, stru
 
 static int read_labels(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
-    struct host *host = ((struct entry *)into)->host;
+    struct host *host = ((struct host_reader *)into)->host;
     size_t n = 0;
     if (schema_require_map(s, value, "labels", err) < 0)
         return -1;
@@ -212,7 +212,7 @@ static int fill_name(const char *pattern, const char *name, char **ret, struct e
 }
 
 /* Checks the address: [user@]host for ssh, only a host for a direct route. The port has its own key. */
-static int check_address(const struct schema *s, const struct entry *e, struct err *err)
+static int check_address(const struct schema *s, const struct host_reader *e, struct err *err)
 {
     struct address a = {0};
     if (strchr(e->host->address, '{') || strchr(e->host->address, '}'))
@@ -237,7 +237,8 @@ static int check_address(const struct schema *s, const struct entry *e, struct e
     return rc;
 }
 
-static int finish_host(const struct schema *s, struct entry *e, const struct yaml_node *key, struct err *err)
+static int finish_host(const struct schema *s, struct host_reader *e, const struct yaml_node *key,
+                       struct err *err)
 {
     if (!e->services && !s->inv->has_discovery) {
         yaml_tree_err(s->tree, key, err, "host \"%s\" has no services", e->host->name);
@@ -280,7 +281,7 @@ static int refuse_repeated_host(const struct schema *s, const struct yaml_node *
 
 static int read_host(const struct schema *s, const struct yaml_node *value, const char *name, struct err *err)
 {
-    struct entry e = {.host = calloc(1, sizeof *e.host)};
+    struct host_reader e = {.host = calloc(1, sizeof *e.host)};
     if (!e.host || !(e.host->name = strdup(name))) {
         host_free(e.host);
         return err_nomem(err);
@@ -294,8 +295,8 @@ static int read_host(const struct schema *s, const struct yaml_node *value, cons
     return name_map_add(&s->inv->host_names, e.host->name, e.host, err);
 }
 
-/* Reads one key of the section, which may be a range of hosts. */
-static int read_entry(const struct schema *s, const struct yaml_node *value, struct err *err)
+/* Reads the host or the range of hosts that one key of the section names. */
+static int read_hosts(const struct schema *s, const struct yaml_node *value, struct err *err)
 {
     int rc = -1;
     struct strlist names = {0};
@@ -329,5 +330,5 @@ out:
 
 int host_read_all(const struct schema *s, const struct yaml_node *section, struct err *err)
 {
-    return schema_read_section(s, section, "hosts", read_entry, err);
+    return schema_read_section(s, section, "hosts", read_hosts, err);
 }

@@ -1,4 +1,4 @@
-/* A service's key `tls`. */
+/* The mapping `tls` of a service in the inventory. */
 #ifndef INVENTORY_SERVICE_TLS_H
 #define INVENTORY_SERVICE_TLS_H
 

@@ -17,11 +17,11 @@
 #define STEPS_FOR_PROFILE 10000000
 #define STEPS_FOR_USER 300000000
 #define STEPS_PER_STRING 200
-/* A step costs one more for each BYTES_PER_STEP bytes of a text. */
+/* A step on a text of n bytes costs 1 + n / BYTES_PER_STEP steps of the budget. */
 #define BYTES_PER_STEP 32
-/* The charge for an expression whose steps are not counted: UNCOUNTED_AT_LEAST, plus the bytes of the
- * translated expression times the bytes of the text, divided by UNCOUNTED_DIVISOR. The division is there
- * because PCRE2 skips most positions at once. */
+/* The charge for an expression whose steps are not counted: UNCOUNTED_AT_LEAST + e * n / UNCOUNTED_DIVISOR
+ * for a translated expression of e bytes on a text of n bytes. PCRE2 skips most positions at once, hence the
+ * division. */
 #define UNCOUNTED_AT_LEAST 100
 #define UNCOUNTED_DIVISOR 16
 
@@ -39,7 +39,7 @@ struct regex {
     uint64_t step; /* the cost of a step on the current text */
     size_t
         uncounted_bytes; /* the bytes of the translated expression if it is too large to count steps, or 0 */
-    unsigned char *cached; /* by string of the profile: enum cached */
+    unsigned char *cached; /* an enum cached for each string of the profile */
     size_t n_cached;
     int first_error; /* PCRE2's first error on a text, or 0 */
 };
@@ -61,7 +61,7 @@ static int set_refusal(struct str pattern, int code, struct err *err)
     int n = pattern.n > 200 ? 200 : (int)pattern.n;
     if (pcre2_get_error_message(code, words, sizeof words) < 0)
         words[0] = '\0';
-    /* PCRE2 finds unknown names of Unicode scripts, because this program has no list of them. */
+    /* PCRE2 detects unknown names of Unicode scripts, because this program has no list of them. */
     if (code == PCRE2_ERROR_UNKNOWN_UNICODE_PROPERTY || code == PCRE2_ERROR_MALFORMED_UNICODE_PROPERTY)
         return err_set(err, ERR_USAGE, "error parsing regexp: invalid character class range: `%.*s`", n,
                        pattern.p);

@@ -8,7 +8,7 @@
  * or never with `-`. NAME.tar.gz is the bundle of a capture. The program prints nothing. It writes a line for
  * each capture to the file REPORT, in which ERROR is a message or empty:
  *
- *     NAME END cancelled|not-cancelled COMPLETE MISSING EVENTS BUNDLE ERROR
+ *     NAME OUTCOME cancelled|not-cancelled COMPLETE MISSING EVENTS BUNDLE ERROR
  */
 #include <errno.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* The parameters of a view in its address. */
+/* The parameters in the URL of a view. */
 #include <string.h>
 
 #include "cli/pprof/shell.h"

@@ -101,7 +101,7 @@ EOF_INVENTORY
 @test "other answers: 401, bearer token required" { row 1 auth=bearer heap; }
 @test "other answers: 403" { row 1 forbidden heap; }
 @test "other answers: HTML with 200" { row 1 html heap; }
-@test "other answers: a missing path, one page for every path" { row 1 login /login/nosuch; }
+@test "other answers: a missing path, one page that answers every path" { row 1 login /login/nosuch; }
 @test "other answers: an error in JSON with 200" { row 1 json heap; }
 @test "other answers: an error in JSON with 500" { row 1 json=500 heap; }
 @test "other answers: an empty body with 200" { row 1 empty heap; }

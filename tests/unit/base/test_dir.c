@@ -68,7 +68,7 @@ static void make_link(const struct scene *s, const char *to, const char *name)
 }
 
 /* Like assert_file_is, for a path below `inside`. */
-static void assert_file_has(const struct scene *s, const char *path, const char *text)
+static void assert_inside_is(const struct scene *s, const char *path, const char *text)
 {
     struct buf b = BUF_INIT(1000);
     struct err err = ERR_INIT;
@@ -79,7 +79,7 @@ static void assert_file_has(const struct scene *s, const char *path, const char 
 
 /* ---- every operation --------------------------------------------------------------------------------- */
 
-/* Closes the descriptor of a successful operation. Returns -1 for the -1 of a failed one. */
+/* Closes the descriptor that an operation returned; passes on the -1 of a failed one. */
 static int close_result(int fd)
 {
     if (fd < 0)
@@ -191,8 +191,8 @@ static void no_operation_follows_a_link_in_the_middle_of_a_path(void **state)
                 assert_contains(err.msg,
                                 "is a symbolic link, and profgrab follows no links in this directory");
             }
-        assert_file_has(&s, "own", "own");
-        assert_file_has(&s, "HOST1/own", "own");
+        assert_inside_is(&s, "own", "own");
+        assert_inside_is(&s, "HOST1/own", "own");
         scene_close(&s);
     }
 }
@@ -248,7 +248,7 @@ static void a_link_at_the_end_is_not_followed(void **state)
         assert_true(dir_exists(&s.dir, "dead"));
         /* The link itself is replaced, moved and removed. */
         assert_ok(dir_write(&s.dir, "link", "new", 3, &err), &err);
-        assert_file_has(&s, "link", "new");
+        assert_inside_is(&s, "link", "new");
         assert_ok(dir_rename_new(&s.dir, "dir", "moved", &err), &err);
         assert_ok(dir_stat(&s.dir, "moved", &st, &err), &err);
         assert_true(S_ISLNK(st.st_mode));
@@ -275,7 +275,7 @@ static void absolute_and_parent_paths_are_refused(void **state)
             assert_int_equal(err.kind, ERR_FAILED);
             assert_contains(err.msg, "it is not a path below the directory");
         }
-    assert_file_has(&s, "own", "own");
+    assert_inside_is(&s, "own", "own");
     scene_close(&s);
 }
 
@@ -337,9 +337,9 @@ static void written_files_are_private_under_every_umask(void **state)
             assert_ok(dir_stat(&s.dir, files[k], &st, &err), &err);
             assert_int_equal(st.st_mode & 07777, 0600);
         }
-        assert_file_has(&s, "a/b/c/file", "text");
+        assert_inside_is(&s, "a/b/c/file", "text");
         assert_ok(dir_write(&s.dir, "a/written", "two", 3, &err), &err);
-        assert_file_has(&s, "a/written", "two");
+        assert_inside_is(&s, "a/written", "two");
         assert_int_equal(dir_mkdir(&s.dir, "a", &err), -1);
         assert_int_equal(err.kind, ERR_EXISTS);
         assert_int_equal(dir_create(&s.dir, "a/written", &err), -1);
@@ -379,12 +379,12 @@ static void rename_replaces_a_file_and_rename_new_does_not(void **state)
         assert_int_equal(dir_rename_new(&s.dir, "x/from", "x/y/to", &err), -1);
         assert_int_equal(err.kind, ERR_EXISTS);
         assert_contains(err.msg, "x/y/to: File exists");
-        assert_file_has(&s, "x/y/to", "old");
+        assert_inside_is(&s, "x/y/to", "old");
         assert_ok(dir_rename_new(&s.dir, "x/from", "third", &err), &err);
         assert_false(dir_exists(&s.dir, "x/from"));
         assert_int_equal(dir_rename_new(&s.dir, "x/from", "fourth", &err), -1);
         assert_ok(dir_rename(&s.dir, "third", "x/y/to", &err), &err);
-        assert_file_has(&s, "x/y/to", "new");
+        assert_inside_is(&s, "x/y/to", "new");
         assert_false(dir_exists(&s.dir, "third"));
         assert_int_equal(dir_rename(&s.dir, "third", "x/y/to", &err), -1);
         assert_contains(err.msg, "/inside/third: No such file or directory");
@@ -419,7 +419,7 @@ static void a_nameless_file_never_replaces_a_file(void **state)
         assert_int_equal(dir_give_name(&s.dir, fd, "taken", &err), -1);
         assert_int_equal(err.kind, ERR_EXISTS);
         assert_ok(dir_give_name(&s.dir, fd, "new", &err), &err);
-        assert_file_has(&s, "new", "abc");
+        assert_inside_is(&s, "new", "abc");
     }
     fd_close(&fd);
     /* A file that has or had a name cannot be linked again. */
@@ -432,7 +432,7 @@ static void a_nameless_file_never_replaces_a_file(void **state)
 }
 
 /* The names of two files that exist at the same time differ, and start with the given prefix. */
-static void temporary_files_have_different_names_without_the_pid(void **state)
+static void names_of_temporary_files_differ_and_lack_the_pid(void **state)
 {
     struct scene s;
     struct err err = ERR_INIT;
@@ -622,7 +622,7 @@ static void a_kernel_without_openat2_is_supported(void **state)
         }
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_int_equal(status, 0);
-        assert_file_has(&s, "a/b/c", "x");
+        assert_inside_is(&s, "a/b/c", "x");
         scene_close(&s);
     }
 }
@@ -639,7 +639,7 @@ int main(void)
         SCRATCH(reading_a_file_beyond_the_limit_is_refused),
         SCRATCH(rename_replaces_a_file_and_rename_new_does_not),
         SCRATCH(a_nameless_file_never_replaces_a_file),
-        SCRATCH(temporary_files_have_different_names_without_the_pid),
+        SCRATCH(names_of_temporary_files_differ_and_lack_the_pid),
         SCRATCH(missing_directories_are_created_below_existing_ones),
         SCRATCH(an_existing_deep_directory_takes_as_long_as_a_lookup),
         SCRATCH(removal_follows_no_link),

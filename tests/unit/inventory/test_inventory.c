@@ -700,7 +700,7 @@ static void invalid_hosts_are_refused(void **state)
                         "services are defined under \"services\"");
     assert_host_refused("{ services: [~] }", 14, "unknown service \"~\"",
                         "services are defined under \"services\"");
-    assert_host_refused("{ services: [[gitaly]] }", 14, "an entry must be the name of a service", "");
+    assert_host_refused("{ services: [[gitaly]] }", 14, "each item must be the name of a service", "");
     assert_host_refused("{ services: [gitaly, gitaly] }", 22, "\"gitaly\" is listed twice, first in line 4",
                         "");
     assert_host_refused("{ connect: openssh }", 12, "connect must be \"ssh\" or \"direct\"", "");

@@ -63,7 +63,7 @@ static void numbers_release(struct numbers *n)
     hash_index_release(&n->table);
 }
 
-static void numbers_with_equal_bits_are_found_in_one_comparison(void **state)
+static void numbers_with_equal_low_bits_are_found_in_one_comparison(void **state)
 {
     (void)state;
     for (unsigned shift = 0; shift <= 48; shift += 8) {
@@ -175,7 +175,7 @@ static void a_map_owns_copies_of_names(void **state)
     name_map_release(&borrower);
 }
 
-/* Names that collide in one run therefore do not collide in the next. */
+/* Because the seeds are random, names that collide in one run do not collide in the next. */
 static void each_process_has_its_own_seeds(void **state)
 {
     struct err err = ERR_INIT;
@@ -227,7 +227,7 @@ static void a_reserved_table_does_not_grow(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_with_equal_bits_are_found_in_one_comparison),
+        cmocka_unit_test(numbers_with_equal_low_bits_are_found_in_one_comparison),
         cmocka_unit_test(each_table_has_its_own_seed),
         cmocka_unit_test(names_chosen_to_collide_start_at_different_slots),
         cmocka_unit_test(a_map_owns_copies_of_names),
