@@ -10,7 +10,7 @@
 #include "fetch/item.h"
 #include "fetch/retry.h"
 #include "fetch/finding.h"
-#include "fetch/service_run_worker.h"
+#include "fetch/item_run.h"
 #include "base/banned.h"
 
 #define BUSY_POLL_MIN_MS 100
@@ -22,12 +22,12 @@
 /* ---- a profiler that is in use ------------------------------------------------------------------------- */
 
 /* Appends how long the profiler stayed busy, and names the client that uses it. */
-static void report_profiler_owner(struct worker *w, int64_t waited_ms, struct fetch_item *item)
+static void report_profiler_owner(struct item_run *w, int64_t waited_ms, struct fetch_item *item)
 {
     char waited[32];
     err_append(&item->err, "; the profiler was still in use after %s",
                text_duration(waited, sizeof waited, waited_ms));
-    bool trace = worker_planned(w)->rank == RANK_TRACE;
+    bool trace = item_run_planned(w)->rank == RANK_TRACE;
     const char *client = profiler_owner_find(w->transfer, w->run->target->service, trace,
                                              SERVICE_RUN_PAGE_MS(w->run->context->grab));
     if (client)
@@ -40,9 +40,9 @@ static void report_profiler_owner(struct worker *w, int64_t waited_ms, struct fe
 
 /* Pauses before the next attempt while another client uses the profiler. Returns false after a cancellation,
  * or if the time for waiting is over. A timeout of fd_wait is the normal end of the pause. */
-static bool wait_while_busy(struct worker *w, int64_t began)
+static bool wait_while_busy(struct item_run *w, int64_t began)
 {
-    int64_t timed = worker_planned(w)->timed_ms, now = clock_now(), pause = timed / 10;
+    int64_t timed = item_run_planned(w)->timed_ms, now = clock_now(), pause = timed / 10;
     if (now - began >= timed + BUSY_WAIT_EXTRA_MS)
         return false;
     if (pause < BUSY_POLL_MIN_MS)
@@ -50,14 +50,14 @@ static bool wait_while_busy(struct worker *w, int64_t began)
     if (pause > BUSY_POLL_MAX_MS)
         pause = BUSY_POLL_MAX_MS;
     w->waiting = "another profile is being taken";
-    worker_report_progress(w, 0, now - began);
+    item_run_report_progress(w, 0, now - began);
     struct err err = ERR_INIT;
     fd_wait(-1, 0, clock_deadline(clock_jitter(pause)), w->run->context->grab->access.cancel_fd, &err);
     w->waiting = NULL;
     return err.kind == ERR_TIMEOUT;
 }
 
-static void fetch_when_free(struct worker *w, struct fetch_item *item)
+static void fetch_when_free(struct item_run *w, struct fetch_item *item)
 {
     const struct service_run *run = w->run;
     struct item_context context = {.work = run->context->grab->directory,
@@ -68,11 +68,11 @@ static void fetch_when_free(struct worker *w, struct fetch_item *item)
                                    .concurrent_kinds = w->concurrent_kinds,
                                    .cancel_fd = run->context->grab->access.cancel_fd,
                                    .progress_ctx = w,
-                                   .progress = worker_report_progress,
-                                   .ready = worker_await_start};
+                                   .progress = item_run_report_progress,
+                                   .ready = item_run_await_start};
     int64_t began = clock_now();
     for (;;) {
-        item_fetch(w->transfer, worker_planned(w), &context, item);
+        item_fetch(w->transfer, item_run_planned(w), &context, item);
         if (item->err.kind != ERR_BUSY)
             return;
         if (!wait_while_busy(w, began))
@@ -93,7 +93,7 @@ static void fetch_when_free(struct worker *w, struct fetch_item *item)
 
 /* Reconnects, even if the budget has no time for the item, because other items need a session too. Returns -1
  * if the item cannot be repeated. */
-static int renew_session(struct worker *w, struct fetch_item *item)
+static int renew_session(struct item_run *w, struct fetch_item *item)
 {
     const struct service_run *run = w->run;
     struct err why = ERR_INIT;
@@ -103,7 +103,7 @@ static int renew_session(struct worker *w, struct fetch_item *item)
         err_wrap(&why, "another could not be opened");
     else
         transfer_expect_new_connection(w->transfer);
-    if (rc == 0 && budget_count_attempt(run->context->budget, worker_planned(w)->timed_ms, &why) == 0)
+    if (rc == 0 && budget_count_attempt(run->context->budget, item_run_planned(w)->timed_ms, &why) == 0)
         return 0;
     /* The session is open again, so only the budget forbids the item: do not retry. */
     item->transient &= rc < 0;
@@ -130,7 +130,7 @@ static void remove_item_file(const struct service_run *run, const struct fetch_i
 }
 
 /* Checks whether the last request produced the item's file. */
-static bool is_from_last_request(const struct worker *w, const struct fetch_item *item)
+static bool is_from_last_request(const struct item_run *w, const struct fetch_item *item)
 {
     return item->file[0] && w->kept_attempt == w->n_requests;
 }
@@ -148,7 +148,7 @@ static void append_cancellation(const struct service_run *run, const struct fetc
 
 /* Repeats the fetch and keeps the better result: a complete one, else the larger. The old file is NAME.before
  * meanwhile. */
-static void fetch_again(struct worker *w, struct fetch_item *item)
+static void fetch_again(struct item_run *w, struct fetch_item *item)
 {
     const struct service_run *run = w->run;
     struct fetch_item again;
@@ -169,7 +169,7 @@ static void fetch_again(struct worker *w, struct fetch_item *item)
 }
 
 /* Reconnects a lost session once, and repeats the fetch. */
-static void fetch_over_new_session(struct worker *w, struct fetch_item *item)
+static void fetch_over_new_session(struct item_run *w, struct fetch_item *item)
 {
     if (item->err.kind != ERR_LOST || fd_cancelled(w->run->context->grab->access.cancel_fd) ||
         renew_session(w, item) < 0)
@@ -179,15 +179,15 @@ static void fetch_over_new_session(struct worker *w, struct fetch_item *item)
         fetch_finding_add(&item->findings, FETCH_FINDING_RENEWED, NULL, NULL, NULL);
 }
 
-void service_run_attempts(struct worker *w, struct fetch_item *ret)
+void item_run_with_retries(struct item_run *w, struct fetch_item *ret)
 {
     struct service_run *run = w->run;
     struct retry retry = {.grab = run->context->grab,
                           .observe = run->context->observe,
                           .target = run->target,
-                          .subject = worker_planned(w)->kind,
+                          .subject = item_run_planned(w)->kind,
                           .budget = run->context->budget,
-                          .timed_ms = worker_planned(w)->timed_ms};
+                          .timed_ms = item_run_planned(w)->timed_ms};
     fetch_when_free(w, ret);
     w->kept_attempt = w->n_requests;
     fetch_over_new_session(w, ret);

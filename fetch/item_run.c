@@ -1,5 +1,5 @@
 /* One item in progress: its progress, and its start together with the other targets. */
-#include "fetch/service_run_worker.h"
+#include "fetch/item_run.h"
 
 #include <stdio.h>
 
@@ -8,15 +8,15 @@
 #define ONE_WAY_SAMPLES 3
 #define SLOW_PAGE_MS 250
 
-const struct plan_item *worker_planned(const struct worker *w)
+const struct plan_item *item_run_planned(const struct item_run *w)
 {
     return &w->run->plan.items[w->index];
 }
 
-void worker_report_progress(void *ctx, uint64_t bytes, int64_t elapsed_ms)
+void item_run_report_progress(void *ctx, uint64_t bytes, int64_t elapsed_ms)
 {
-    const struct worker *w = ctx;
-    const struct plan_item *item = worker_planned(w);
+    const struct item_run *w = ctx;
+    const struct plan_item *item = item_run_planned(w);
     struct fetch_progress p = {.kind = item->kind,
                                .bytes = bytes,
                                .elapsed_ms = elapsed_ms,
@@ -45,7 +45,7 @@ static int skip_page(void *ctx, const void *p, size_t n, struct err *err)
 /* Measures the one-way time of a request: half the time of the shortest of several small requests, because
  * any request may be delayed. Stops after a slow page, because its time does not measure the network, and
  * other targets wait. */
-static int64_t measure_one_way(struct worker *w)
+static int64_t measure_one_way(struct item_run *w)
 {
     const struct service_run *run = w->run;
     char request_target[512];
@@ -67,14 +67,14 @@ static int64_t measure_one_way(struct worker *w)
     return round_trip > 0 ? round_trip / 2 : 0;
 }
 
-void worker_join_barrier(struct worker *w)
+void item_run_join_barrier(struct item_run *w)
 {
     const struct service_run *run = w->run;
     struct sync_start start = {0};
     w->send_ahead_ms = measure_one_way(w);
     w->waiting = "other targets are not ready yet";
     w->at_barrier = true;
-    worker_report_progress(w, 0, 0);
+    item_run_report_progress(w, 0, 0);
     int rc = barrier_arrive(run->context->participant, w->send_ahead_ms, &start.at, &start.late, NULL);
     w->waiting = NULL;
     w->at_barrier = false;
@@ -84,7 +84,7 @@ void worker_join_barrier(struct worker *w)
     w->start = start;
     w->send_ahead_ms -= start.late ? 0 : barrier_offset_ms(run->context->participant);
     /* Report now, because the start must not be delayed. */
-    worker_report_progress(w, 0, 0);
+    item_run_report_progress(w, 0, 0);
 }
 
 bool service_run_starts_together(const struct service_run *run, size_t i)
@@ -93,9 +93,9 @@ bool service_run_starts_together(const struct service_run *run, size_t i)
     return run->context->participant && item->timed_ms > 0 && !item->left_out[0] && !item->already_collected;
 }
 
-void worker_await_start(void *ctx)
+void item_run_await_start(void *ctx)
 {
-    struct worker *w = ctx;
+    struct item_run *w = ctx;
     w->n_requests++;
     if (w->start.at > 0)
         fd_wait(-1, 0, w->start.at - w->send_ahead_ms, w->run->context->grab->access.cancel_fd, NULL);

@@ -8,21 +8,21 @@
 #include "fetch/item.h"
 #include "fetch/recovered.h"
 #include "fetch/finding.h"
-#include "fetch/service_run_worker.h"
+#include "fetch/item_run.h"
 #include "base/banned.h"
 
 /* ---- the later one of a pair --------------------------------------------------------------------------- */
 
 /* Waits until the first of the pair is `pair_ms` old. Cancelling ends the wait; the caller checks for it. */
-static void wait_for_pair(struct worker *w)
+static void wait_for_pair(struct item_run *w)
 {
     const struct service_run *run = w->run;
-    int64_t began = run->plan.items[worker_planned(w)->other_of_pair].began,
+    int64_t began = run->plan.items[item_run_planned(w)->other_of_pair].began,
             due = began + run->context->grab->options.pair_ms;
     if (began == 0 || clock_now() >= due)
         return;
     w->waiting = "the second of the pair comes later";
-    worker_report_progress(w, 0, clock_now() - began);
+    item_run_report_progress(w, 0, clock_now() - began);
     w->waiting = NULL;
     fd_wait(-1, 0, due, run->context->grab->access.cancel_fd, NULL);
 }
@@ -53,61 +53,61 @@ static void record_result(struct service_run *run, struct fetch_item *item)
     pthread_mutex_unlock(&run->mutex);
 }
 
-static void fetch_now(struct worker *w, struct fetch_item *item)
+static void fetch_now(struct item_run *w, struct fetch_item *item)
 {
     struct service_run *run = w->run;
     run->plan.items[w->index].began = clock_now();
     if (w->start.at == 0 || w->concurrent_kinds)
-        worker_report_progress(w, 0, 0);
-    service_run_attempts(w, item);
+        item_run_report_progress(w, 0, 0);
+    item_run_with_retries(w, item);
     if (!item->file[0]) /* there is no file to compare the later item with */
         run->plan.items[w->index].began = 0;
     /* A repeated request began after the other targets. */
     w->start.late |= w->kept_attempt > 1;
-    sync_record(run->context->sync, &w->start, worker_planned(w), run->clock.known ? run->clock.skew_ms : 0,
+    sync_record(run->context->sync, &w->start, item_run_planned(w), run->clock.known ? run->clock.skew_ms : 0,
                 item);
     record_result(run, item);
 }
 
 /* Returns whether to fetch the item; if not, `item` has the reason. */
-static bool may_fetch(struct worker *w, struct fetch_item *item)
+static bool may_fetch(struct item_run *w, struct fetch_item *item)
 {
     struct service_run *run = w->run;
     struct err stop = ERR_INIT;
-    if (worker_planned(w)->absent)
-        item_absent(worker_planned(w), item);
-    else if (worker_planned(w)->left_out[0])
-        item_leave_out(worker_planned(w), worker_planned(w)->left_out, item);
+    if (item_run_planned(w)->absent)
+        item_absent(item_run_planned(w), item);
+    else if (item_run_planned(w)->left_out[0])
+        item_leave_out(item_run_planned(w), item_run_planned(w)->left_out, item);
     else if (w->unreachable.kind != ERR_NONE)
-        item_skip(worker_planned(w), &w->unreachable, item);
+        item_skip(item_run_planned(w), &w->unreachable, item);
     else if (!may_continue(run, &stop))
-        item_skip(worker_planned(w), &stop, item);
+        item_skip(item_run_planned(w), &stop, item);
     else if (budget_check(run->context->budget, &stop) < 0)
-        item_leave_out(worker_planned(w), stop.msg, item);
+        item_leave_out(item_run_planned(w), stop.msg, item);
     else
         return true;
     return false;
 }
 
 /* Waits for the other targets or for the pair, if the item needs it. */
-static void wait_for_others(struct worker *w)
+static void wait_for_others(struct item_run *w)
 {
     struct fetch_item skipped;
     bool joins_barrier =
         w->start.at == 0 && !w->group_has_waited && service_run_starts_together(w->run, w->index);
-    if (worker_planned(w)->pair != 2 && !joins_barrier)
+    if (item_run_planned(w)->pair != 2 && !joins_barrier)
         return;
     if (!may_fetch(w, &skipped)) {
         fetch_item_release(&skipped);
         return;
     }
-    if (worker_planned(w)->pair == 2)
+    if (item_run_planned(w)->pair == 2)
         wait_for_pair(w);
     if (joins_barrier)
-        worker_join_barrier(w);
+        item_run_join_barrier(w);
 }
 
-static void fetch_one(struct worker *w)
+static void fetch_one(struct item_run *w)
 {
     struct service_run *run = w->run;
     struct fetch_item item;
@@ -116,10 +116,10 @@ static void fetch_one(struct worker *w)
                                    .check = &run->context->budget->check,
                                    .cancel_fd = run->context->grab->access.cancel_fd};
     const struct transfer *transfer = w->transfer ? w->transfer : run->transfer;
-    if (worker_planned(w)->already_collected)
+    if (item_run_planned(w)->already_collected)
         return;
     if (observe_is_resuming(run->context->observe) &&
-        recovered_adopt(worker_planned(w), &context, transfer, &item)) {
+        recovered_adopt(item_run_planned(w), &context, transfer, &item)) {
         run->plan.items[w->index].began = clock_now(); /* time unknown: see mark_collected */
         record_result(run, &item);
         observe_item(run->context->observe, run->target, &item);
@@ -130,7 +130,7 @@ static void fetch_one(struct worker *w)
     if (may_fetch(w, &item))
         fetch_now(w, &item);
     if (observe_is_resuming(run->context->observe))
-        recovered_resolve(worker_planned(w), &context, &item);
+        recovered_resolve(item_run_planned(w), &context, &item);
     observe_item(run->context->observe, run->target, &item);
     fetch_item_release(&item);
 }
@@ -138,7 +138,7 @@ static void fetch_one(struct worker *w)
 /* ---- side by side -------------------------------------------------------------------------------------- */
 
 struct parallel_item {
-    struct worker worker;
+    struct item_run run;
     pthread_t thread;
     bool started;
     char concurrent_kinds[160];
@@ -146,8 +146,8 @@ struct parallel_item {
 
 static void *run_parallel_item(void *ctx)
 {
-    struct worker *w = &((struct parallel_item *)ctx)->worker;
-    if (!worker_planned(w)->already_collected && !worker_planned(w)->left_out[0] &&
+    struct item_run *w = &((struct parallel_item *)ctx)->run;
+    if (!item_run_planned(w)->already_collected && !item_run_planned(w)->left_out[0] &&
         service_run_connect(w->run, &w->transfer, &w->unreachable) < 0)
         w->transfer = NULL;
     fetch_one(w);
@@ -158,10 +158,10 @@ static void *run_parallel_item(void *ctx)
 /* Sets concurrent_kinds: the kinds of the items from `first` on and before `end`, without this item's own. */
 static void name_others(struct parallel_item *p, size_t first, size_t end)
 {
-    const struct service_run *run = p->worker.run;
+    const struct service_run *run = p->run.run;
     struct buf names = BUF_INIT(sizeof p->concurrent_kinds - 1);
     for (size_t i = first; i < end; i++)
-        if (i != p->worker.index && !run->plan.items[i].already_collected && !run->plan.items[i].left_out[0])
+        if (i != p->run.index && !run->plan.items[i].already_collected && !run->plan.items[i].left_out[0])
             buf_addf(&names, "%s%.40s", names.len ? ", " : "", run->plan.items[i].kind);
     snprintf(p->concurrent_kinds, sizeof p->concurrent_kinds, "%s", buf_str(&names));
     buf_release(&names);
@@ -171,7 +171,7 @@ static void fetch_side_by_side(struct service_run *run, size_t first, size_t end
 {
     size_t n = end - first;
     struct parallel_item *parallel = calloc(n + 1, sizeof *parallel);
-    struct worker waiter = {.run = run, .transfer = run->transfer, .index = first};
+    struct item_run waiter = {.run = run, .transfer = run->transfer, .index = first};
     /* One thread waits for the other targets on behalf of all threads of this service. */
     while (waiter.index < end && !service_run_starts_together(run, waiter.index))
         waiter.index++;
@@ -179,12 +179,12 @@ static void fetch_side_by_side(struct service_run *run, size_t first, size_t end
         wait_for_others(&waiter);
     for (size_t i = 0; parallel && i < n; i++) {
         struct parallel_item *p = &parallel[i];
-        p->worker = (struct worker){.run = run,
-                                    .index = first + i,
-                                    .concurrent_kinds = p->concurrent_kinds,
-                                    .group_has_waited = true,
-                                    .start = waiter.start,
-                                    .send_ahead_ms = waiter.send_ahead_ms};
+        p->run = (struct item_run){.run = run,
+                                   .index = first + i,
+                                   .concurrent_kinds = p->concurrent_kinds,
+                                   .group_has_waited = true,
+                                   .start = waiter.start,
+                                   .send_ahead_ms = waiter.send_ahead_ms};
         name_others(p, first, end);
         p->started = thread_start(&p->thread, run_parallel_item, p, NULL) == 0;
     }
@@ -194,12 +194,12 @@ static void fetch_side_by_side(struct service_run *run, size_t first, size_t end
             pthread_join(parallel[i].thread, NULL);
     for (size_t i = 0; i < n; i++)
         if (!parallel || !parallel[i].started)
-            fetch_one(&(struct worker){.run = run,
-                                       .transfer = run->transfer,
-                                       .index = first + i,
-                                       .group_has_waited = true,
-                                       .start = waiter.start,
-                                       .send_ahead_ms = waiter.send_ahead_ms});
+            fetch_one(&(struct item_run){.run = run,
+                                         .transfer = run->transfer,
+                                         .index = first + i,
+                                         .group_has_waited = true,
+                                         .start = waiter.start,
+                                         .send_ahead_ms = waiter.send_ahead_ms});
     free(parallel);
 }
 
@@ -228,7 +228,7 @@ void service_run_fetch(struct service_run *run)
         if (end > i + 1)
             fetch_side_by_side(run, i, end);
         else
-            fetch_one(&(struct worker){.run = run, .transfer = run->transfer, .index = i});
+            fetch_one(&(struct item_run){.run = run, .transfer = run->transfer, .index = i});
         i = end > i + 1 ? end : i + 1;
     }
 }
