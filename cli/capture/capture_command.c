@@ -1,8 +1,6 @@
 #include "cli/capture/capture_command.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "cli/args/quote.h"
 #include "cli/bundle/create.h"
@@ -222,7 +220,7 @@ static void explain_not_packed(const struct capture_command *c, const struct cap
     bool cancelled = err->kind == ERR_CANCELLED;
     const char *directory = o->directory ? o->directory : "";
     struct buf line = BUF_INIT(COMMAND_LINE_MAX);
-    if (access(directory, F_OK) < 0 && errno == ENOENT)
+    if (o->directory && !file_exists(directory))
         err_hint(err, "%s was removed or renamed during the run: what was collected is not there any more",
                  directory);
     else if (err->kind == ERR_LIMIT)
