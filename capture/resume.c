@@ -129,7 +129,9 @@ int capture_earlier_list_hosts(const struct capture_earlier *e, struct strlist *
     for (size_t i = 0; i < e->manifest->request.n_targets; i++) {
         const struct manifest_target *t = &e->manifest->request.targets[i];
         const char *name = t->address ? t->address : t->host;
-        if (!strlist_has(hosts, name) && strlist_add(hosts, name, err) < 0)
+        /* The targets of one host are neighbours. A search of the whole list would be quadratic. */
+        bool is_listed = hosts->n > 0 && strcmp(hosts->items[hosts->n - 1], name) == 0;
+        if (!is_listed && strlist_add(hosts, name, err) < 0)
             return -1;
     }
     return 0;
@@ -202,10 +204,31 @@ static int add_target(struct capture_earlier *e, const struct inventory *invento
     return rc;
 }
 
+/* Limits the hosts outside the inventory: a stranger's bundle may name a million, and each is opened. */
+static int check_outside_hosts(const struct capture_earlier *e, struct err *err)
+{
+    size_t n = 0;
+    const char *last = "";
+    for (size_t i = 0; i < e->manifest->request.n_targets; i++) {
+        const struct manifest_target *t = &e->manifest->request.targets[i];
+        if (!t->address || strcmp(t->address, last) == 0)
+            continue;
+        last = t->address;
+        n++;
+    }
+    if (n <= CAPTURE_MAX_OUTSIDE_HOSTS)
+        return 0;
+    err_set(err, ERR_USAGE, "%s: %zu of its hosts are not in the inventory, more than %d", e->path, n,
+            CAPTURE_MAX_OUTSIDE_HOSTS);
+    return err_hint(err, "to collect from them, list them in an inventory and make a new capture");
+}
+
 int capture_earlier_choose_targets(struct capture_earlier *e, const struct inventory *inventory,
                                    struct err *err)
 {
     struct err first = ERR_INIT;
+    if (check_outside_hosts(e, err) < 0)
+        return -1;
     for (size_t i = 0; i < e->manifest->request.n_targets; i++) {
         const struct manifest_target *t = &e->manifest->request.targets[i];
         struct err why = ERR_INIT;

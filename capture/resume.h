@@ -47,7 +47,8 @@ int capture_earlier_list_hosts(const struct capture_earlier *e, struct strlist *
 
 /* Finds the incomplete targets in the inventory. A target that the inventory lacks stays incomplete, with the
  * event CAPTURE_EARLIER_NOT_IN_INVENTORY. Fails if the earlier run is a bundle and the inventory lacks all
- * targets. */
+ * targets, or if the earlier run has addresses of more than CAPTURE_MAX_OUTSIDE_HOSTS hosts (ERR_USAGE). */
+enum { CAPTURE_MAX_OUTSIDE_HOSTS = 1000 };
 int capture_earlier_choose_targets(struct capture_earlier *e, const struct inventory *inventory,
                                    struct err *err);
 

@@ -252,9 +252,15 @@ static int choose_hosts(const struct resolving *r, struct hostset *ret, struct e
 static int add_target(struct targets *t, const struct host *host, const struct service *service,
                       struct err *err)
 {
-    for (size_t i = t->n; i > 0 && t->items[i - 1].host == host; i--)
-        if (t->items[i - 1].service == service)
+    size_t before = t->n;
+    for (; before > 0 && t->items[before - 1].host == host; before--)
+        if (t->items[before - 1].service == service)
             return 0;
+    if (t->n - before == TARGETS_MAX_OF_HOST) {
+        err_set(err, ERR_USAGE, "more than %d services of host \"%s\" are selected", TARGETS_MAX_OF_HOST,
+                host->name);
+        return err_hint(err, "--service NAME selects only these services");
+    }
     if (array_reserve((void **)&t->items, &t->cap, t->n + 1, sizeof *t->items, err) < 0)
         return -1;
     t->items[t->n++] = (struct target){.host = host, .service = service};
@@ -360,6 +366,19 @@ static int refuse_empty_result(const struct selection *sel, struct err *err)
         source_kind_name(s->kind), s->url_or_path);
 }
 
+/* Limits the targets that come from sources, because their answers are untrusted. */
+static int check_discovered(const struct targets *found, struct err *err)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < found->n; i++)
+        n += found->items[i].service->source != NULL;
+    if (n <= TARGETS_MAX_FROM_SOURCES)
+        return 0;
+    err_set(err, ERR_USAGE, "%zu services from sources are selected, more than %d", n,
+            TARGETS_MAX_FROM_SOURCES);
+    return err_hint(err, "--host, --service, --label or --sample N select fewer");
+}
+
 /* Appends the targets of `found`, and releases it. */
 static int append_targets(struct targets *t, struct targets *found, struct err *err)
 {
@@ -388,6 +407,8 @@ int inventory_select(const struct inventory *inv, const struct selection *sel, s
         if (sel->source ? add_from_source(&r, &found, hosts.items[i], &chosen, err) < 0
                         : add_targets(&r, &found, hosts.items[i], &chosen, err) < 0)
             goto out;
+    if (check_discovered(&found, err) < 0)
+        goto out;
     rc = found.n > 0 ? append_targets(t, &found, err) : refuse_empty_result(sel, err);
 out:
     hostset_release(&hosts);

@@ -17,6 +17,9 @@ struct target {
 
 struct created_objects;
 
+/* The most services of one host that a selection may have, and the most services from sources. */
+enum { TARGETS_MAX_OF_HOST = 1024, TARGETS_MAX_FROM_SOURCES = 8000 };
+
 /* Empty if all zero. */
 struct targets {
     struct target *items; /* grouped by host, each pair once */

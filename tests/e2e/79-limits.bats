@@ -19,7 +19,7 @@ setup_file() { e2e_setup_file; }
 }
 
 @test "resume: a hostile work directory of any shape takes at most 10 s and 300 MB" {
-    check_hostile_workdirs sparse holes entries services items planned kinds deep braces
+    check_hostile_workdirs sparse holes entries services items planned kinds outside deep braces
 }
 
 @test "resume: a hostile bundle of very many directories takes at most 10 s and 300 MB" {
@@ -157,6 +157,10 @@ PY
     run_bounded hosts --json -i inventory.yaml --from file_sd:t.json
     assert_status 0
     run_bounded --dry-run -y -i inventory.yaml --from file_sd:t.json --host h heap
+    assert_status 2
+    assert_stderr_has 'more than 1024 services of host "h" are selected'
+    run_bounded check -i inventory.yaml --from file_sd:t.json --host h
+    assert_status 2
     # Here each target has labels of its own.
     python3 - >t.json <<'PY'
 import json

@@ -247,6 +247,7 @@ check_hostile_workdirs() {
         hosts) assert_stderr_has 'nothing was collected, so there is no bundle' ;;
         services | items | planned) assert_stderr_has 'has too many entries' ;;
         left) assert_stderr_has 'hint: an earlier run left files there that take too long to check' ;;
+        outside) assert_stderr_has 'outside.partial: 4000 of its hosts are not in the inventory, more than 1000' ;;
         kinds) assert_stderr_has 'kinds.partial: a service cannot be asked for more than 100 kinds and paths' ;;
         deep) assert_stderr_has 'lies deeper than 32 directories' ;;
         braces) assert_stderr_has 'manifest.json is too large: it would take more than' ;;

@@ -8,9 +8,9 @@ os.makedirs(top)
 
 
 def write_manifest(hosts, asked, text=None):
-    targets = [{"host": host["name"], "service": service["name"]} for host in reversed(hosts) for service in reversed(host["services"])]
+    targets = [{"host": host["name"], "service": service["name"], **({"address": host["name"]} if addresses else {})} for host in reversed(hosts) for service in reversed(host["services"])]
     head = {"format": "profgrab-bundle", "version": 1, "name": "b", "tool": {"name": "profgrab"}, "collector": {"user": "u"},
-            "asked": {"kinds": asked, "targets": targets}, "hosts": hosts, "files": []}
+            "asked": {"kinds": asked, "targets": targets, **({"port": 1} if addresses else {})}, "hosts": hosts, "files": []}
     with open(top + "/manifest.json", "w") as out:
         out.write(text or json.dumps(head, separators=(",", ":")))
 
@@ -30,7 +30,7 @@ def services(host, names, items=lambda name: []):
     return {"name": host, "services": [{"name": name, "items": items(name)} for name in names]}
 
 
-hosts, asked, text = [], ["heap"], None
+hosts, asked, text, addresses = [], ["heap"], None, False
 if kind == "sparse":
     make_file("h/s/a", 1 << 42)
     hosts = [services("h", ["s"], lambda _: [item("h/s/a", 1 << 42)])]
@@ -70,6 +70,9 @@ elif kind == "left":  # A profile that inflates a thousandfold, which the manife
     with open(top + "/h/s/cmdline.txt", "r+b") as out:
         out.write(b"a\0b")
     hosts[0]["services"][0]["planned"] = [{"kind": "cmdline"}] + [{"kind": "heap"}] * 200
+elif kind == "outside":  # hosts that no inventory has
+    hosts = [services(f"127.1.{i // 250}.{i % 250 + 1}", ["port-1"], lambda _: [{"kind": "heap", "status": "failed", "error": "x"}]) for i in range(4000)]
+    addresses = True
 elif kind == "kinds":
     hosts, asked = [services("h", ["s"], lambda _: [{"kind": "heap", "status": "failed", "error": "x"}])], [f"/p{i}" for i in range(80000)]
 elif kind == "deep":

@@ -294,6 +294,10 @@ static void secrets_in_text_are_redacted(void **state)
          "GET http://h/v1/tokens/[redacted] /tokens/12 /tokens/list"},
         {"psk=x1 wpa_psk=\"x2\" pswd=x3 creds=x4 task=x5",
          "psk=[redacted] wpa_psk=\"[redacted]\" pswd=[redacted] creds=[redacted] task=x5"},
+        {"PHPSESSID=x1 JSESSIONID=x2 connect.sid=x3 csrftoken=x4 HONEYCOMB_WRITEKEY=x5 --appkey=x6 --dbpw=x7",
+         "PHPSESSID=[redacted] JSESSIONID=[redacted] connect.sid=[redacted] csrftoken=[redacted] "
+         "HONEYCOMB_WRITEKEY=[redacted] --appkey=[redacted] --dbpw=[redacted]"},
+        {"--root-token-id q8Zt3vK1mX5wR7yU2pL4 token_id=7", "--root-token-id [redacted] token_id=7"},
         {"-snmp.community=x1 --otp=x2 TOTP=x3 community=x4 --hmac=q8Zt3vK1mX5wR7yU2pL4",
          "-snmp.community=[redacted] --otp=[redacted] TOTP=[redacted] community=x4 --hmac=[redacted]"},
         {"(the key=" RANDOM ") is bad", "(the key=[redacted] is bad"},
