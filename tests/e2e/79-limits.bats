@@ -171,6 +171,22 @@ PY
     assert_status 0
 }
 
+@test "a selection of as many services from a source as are allowed takes at most 10 s and 300 MB" {
+    local n hosts=
+    for n in {1..9}; do hosts+="\"$n\": { connect: direct, address: 127.1.0.$n, services: [x] }, "; done
+    printf '%s\n' 'version: 1' 'services: { x: { port: 1 } }' "hosts: { $hosts}" 'discovery: [{ file_sd: t.json, match: "127[.]1[.]0[.]([0-9]+)" }]' >inventory.yaml
+    chmod 600 inventory.yaml
+    python3 -c 'import json; print(json.dumps([{"targets": [f"127.1.0.{h}:{2000 + i}" for i in range(999)]} for h in range(1, 10)]))' >t.json
+    run_bounded check -i inventory.yaml --host '[1-9]'
+    assert_status 2
+    assert_stderr_has '8991 services from sources are selected, more than 8000'
+    # Nothing listens at these ports of the loopback.
+    run_bounded check -i inventory.yaml --host '[1-8]'
+    assert_status 1
+    run_bounded --dry-run -y -i inventory.yaml --host '[1-8]' heap
+    refute_stderr_has 'are selected'
+}
+
 @test "slow matches cost at most 10 s and 300 MB" {
     check_slow_match '("r-1" * 90)[:249]' '([a-z0-9-]+-[0-9]+)[.]stor'
     # The same addresses with an anchored expression.
