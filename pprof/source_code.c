@@ -280,15 +280,29 @@ int source_code_search_go(struct source_code *s, struct err *err)
     return source < 0 || modules < 0 ? err_nomem(err) : 0;
 }
 
-/* Returns the part of a module's file after the directory of modules; empty: it is none. */
-static struct str path_in_modules(struct str path)
+/* Adds the part of a module's file after the directory of modules; nothing if the file is of no module. */
+static void add_path_in_modules(struct str path, struct buf *to)
 {
     static const char modules[] = "/pkg/mod/";
-    const char *found = memmem(path.p, path.n, modules, strlen(modules));
-    if (found)
-        return (struct str){found + strlen(modules), path.n - (size_t)(found + strlen(modules) - path.p)};
-    /* with -trimpath: example.com/module@v1.2.3/file.go */
-    return path.n && *path.p != '/' && memchr(path.p, '@', path.n) ? path : (struct str){path.p, 0};
+    const char *end = path.p + path.n, *found = memmem(path.p, path.n, modules, strlen(modules));
+    if (found) {
+        found += strlen(modules);
+        buf_add(to, found, (size_t)(end - found));
+        return;
+    }
+    /* with -trimpath: example.com/Module@v1.2.3/file.go. The cache escapes capital letters of the module's
+     * path and version, but not of the file: example.com/!module@v1.2.3 (golang.org/x/mod/module,
+     * EscapePath). */
+    const char *at = path.n && *path.p != '/' ? memchr(path.p, '@', path.n) : NULL;
+    const char *file = at ? memchr(at, '/', (size_t)(end - at)) : NULL;
+    if (!file)
+        return;
+    for (const char *p = path.p; p < file; p++) {
+        bool is_capital = *p >= 'A' && *p <= 'Z';
+        buf_adds(to, is_capital ? "!" : "");
+        buf_addc(to, (char)(is_capital ? *p - 'A' + 'a' : *p));
+    }
+    buf_add(to, file, (size_t)(end - file));
 }
 
 /* Returns the part of a file of the standard library after its directory: below a directory `src` in one
@@ -324,9 +338,15 @@ static int open_below(struct source_code *s, const char *dir, struct str path, i
 
 static int search_go(struct source_code *s, struct str path, int *ret, struct err *err)
 {
-    return open_below(s, s->go_modules, path_in_modules(path), ret, err) < 0
-               ? -1
-               : open_below(s, s->go_source, path_in_go_source(path), ret, err);
+    if (path.n >= PATH_MAX)
+        return 0;
+    struct buf module = BUF_INIT((size_t)2 * PATH_MAX);
+    add_path_in_modules(path, &module);
+    int rc = buf_check(&module, "a path", err);
+    if (rc == 0)
+        rc = open_below(s, s->go_modules, (struct str){buf_str(&module), module.len}, ret, err);
+    buf_release(&module);
+    return rc < 0 ? -1 : open_below(s, s->go_source, path_in_go_source(path), ret, err);
 }
 
 /* ---- the file ------------------------------------------------------------------------------------------ */

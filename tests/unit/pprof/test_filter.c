@@ -373,6 +373,7 @@ static void sources_of_go_are_found_where_this_machine_has_them(void **state)
     write_below(root, "src/zzz/a.go", "library");
     write_below(root, "secret.go", "secret");
     write_below(path, "pkg/mod/example.com/m@v1.2.3/b.go", "module");
+    write_below(path, "pkg/mod/github.com/!burnt!sushi/m@v1.2.3-!r!c1/Sub/B.go", "capitals");
     setenv("GOROOT", root, 1);
     setenv("GOPATH", path, 1);
     unsetenv("GOMODCACHE");
@@ -381,6 +382,11 @@ static void sources_of_go_are_found_where_this_machine_has_them(void **state)
     assert_go_source("zzz/a.go", "library");
     assert_go_source("/home/me/go/pkg/mod/example.com/m@v1.2.3/b.go", "module");
     assert_go_source("example.com/m@v1.2.3/b.go", "module");
+    /* The cache escapes capital letters of a module; -trimpath does not. */
+    assert_go_source("github.com/BurntSushi/m@v1.2.3-RC1/Sub/B.go", "capitals");
+    assert_go_source("/home/me/go/pkg/mod/github.com/!burnt!sushi/m@v1.2.3-!r!c1/Sub/B.go", "capitals");
+    assert_go_source("github.com/burntsushi/m@v1.2.3-RC1/Sub/B.go", NULL);
+    assert_go_source("github.com/BurntSushi/m@v1.2.3-RC1/sub/b.go", NULL);
     /* Another project's file, another version, and a path that leads out. */
     assert_go_source("/home/me/project/src/zzz/a.go", NULL);
     assert_go_source("example.com/m@v1.2.4/b.go", NULL);
