@@ -16,6 +16,9 @@
 /* The limit of all cached files together. Above it, the cache is cleared. */
 #define CACHE_MAX ((size_t)256 << 20)
 
+/* The limit of directories in one path that are tried as Go's. Each makes a string of the profile. */
+#define GO_ROOTS_MAX 4
+
 struct file {
     uint32_t path_id; /* the index of the path among the profile's strings */
     struct buf text;
@@ -305,22 +308,21 @@ static void add_path_in_modules(struct str path, struct buf *to)
     buf_add(to, file, (size_t)(end - file));
 }
 
-/* Returns the part of a file of the standard library after its directory: below a directory `src` in one
- * whose name begins with `go` or is a downloaded toolchain; empty: it is none. */
-static struct str path_in_go_source(struct str path)
+/* Whether Go's sources may be in the directory DIR/src: its name begins with `go` or is that of a downloaded
+ * toolchain, or it is a version of Go or directly below one: go/1.26.8/x64, go/1.26.1/libexec. */
+static bool is_root_of_go(struct str dir)
 {
-    static const char src[] = "/src/";
-    const char *found = memmem(path.p, path.n, src, strlen(src));
-    if (found) {
-        struct str above = path_base((struct str){path.p, (size_t)(found - path.p)});
-        bool is_go = str_begins(above, "go") || str_begins(above, "toolchain@");
-        const char *rest = found + strlen(src);
-        return (struct str){rest, is_go ? path.n - (size_t)(rest - path.p) : 0};
+    struct str name = path_base(dir);
+    if (str_begins(name, "go") || str_begins(name, "toolchain@"))
+        return true;
+    for (int i = 0; i < 2; i++) {
+        bool is_version = name.n && isdigit((unsigned char)*name.p);
+        dir = parent_of(dir);
+        name = path_base(dir);
+        if (is_version && (str_is(name, "go") || str_is(name, "golang") || str_begins(name, "go@")))
+            return true;
     }
-    /* with -trimpath: net/http/server.go; the first part of a module's path has a dot */
-    const char *slash = memchr(path.p, '/', path.n);
-    bool is_module = !slash || slash == path.p || memchr(path.p, '.', (size_t)(slash - path.p));
-    return (struct str){path.p, is_module ? 0 : path.n};
+    return false;
 }
 
 /* Opens the file below a directory. Leaves *ret at -1 if there is none. */
@@ -336,6 +338,31 @@ static int open_below(struct source_code *s, const char *dir, struct str path, i
     return 0;
 }
 
+/* Opens a file of the standard library. With several directories `src` in the path, such as those of
+ * /home/ann/src/go/src/fmt/print.go, the first below which the file exists on this machine counts. */
+static int open_in_go_source(struct source_code *s, struct str path, int *ret, struct err *err)
+{
+    static const char src[] = "/src/";
+    const char *end = path.p + path.n, *found = memmem(path.p, path.n, src, strlen(src));
+    if (!found) {
+        /* with -trimpath: net/http/server.go; the first part of a module's path has a dot */
+        const char *slash = memchr(path.p, '/', path.n);
+        bool is_module = !slash || slash == path.p || memchr(path.p, '.', (size_t)(slash - path.p));
+        return is_module ? 0 : open_below(s, s->go_source, path, ret, err);
+    }
+    for (int tries = 0; found && tries < GO_ROOTS_MAX;) {
+        const char *rest = found + strlen(src);
+        if (is_root_of_go((struct str){path.p, (size_t)(found - path.p)})) {
+            if (open_below(s, s->go_source, (struct str){rest, (size_t)(end - rest)}, ret, err) < 0)
+                return -1;
+            tries++;
+        }
+        /* The slash at the end of a /src/ may begin the next. */
+        found = memmem(rest - 1, (size_t)(end - rest) + 1, src, strlen(src));
+    }
+    return 0;
+}
+
 static int search_go(struct source_code *s, struct str path, int *ret, struct err *err)
 {
     if (path.n >= PATH_MAX)
@@ -346,7 +373,7 @@ static int search_go(struct source_code *s, struct str path, int *ret, struct er
     if (rc == 0)
         rc = open_below(s, s->go_modules, (struct str){buf_str(&module), module.len}, ret, err);
     buf_release(&module);
-    return rc < 0 ? -1 : open_below(s, s->go_source, path_in_go_source(path), ret, err);
+    return rc < 0 ? -1 : open_in_go_source(s, path, ret, err);
 }
 
 /* ---- the file ------------------------------------------------------------------------------------------ */

@@ -416,6 +416,51 @@ static void sources_of_go_are_found_where_this_machine_has_them(void **state)
     free(path);
 }
 
+static void the_standard_library_is_found_from_all_usual_places(void **state)
+{
+    static const char *const roots[] = {"/opt/hostedtoolcache/go/1.26.8/x64",
+                                        "/opt/homebrew/Cellar/go/1.26.1/libexec",
+                                        "/opt/homebrew/Cellar/go@1.25/1.25.3/libexec",
+                                        "/snap/go/10971",
+                                        "/home/ann/src/go",
+                                        "/usr/src/go",
+                                        "/src/src/go",
+                                        "/home/ann/go/src/go",
+                                        "/home/ann/sdk/go1.26.0",
+                                        "/usr/lib/golang",
+                                        "external/go_sdk"};
+    char *root = format_text("%s/goroot", (const char *)*state);
+    write_below(root, "src/zzz/a.go", "library");
+    write_below(root, "src/vendor/golang.org/x/b.go", "vendor");
+    write_below(root, "src/cmd/go/src/zzz/a.go", "longer");
+    write_below(root, "secret.go", "secret");
+    setenv("GOROOT", root, 1);
+    for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
+        char *file = format_text("%s/src/zzz/a.go", roots[i]),
+             *vendor = format_text("%s/src/vendor/golang.org/x/b.go", roots[i]),
+             *longer = format_text("%s/src/cmd/go/src/zzz/a.go", roots[i]),
+             *out = format_text("%s/src/../secret.go", roots[i]);
+        assert_go_source(file, "library");
+        assert_go_source(vendor, "vendor");
+        assert_go_source(longer, "longer");
+        assert_go_source(out, NULL);
+        free(file);
+        free(vendor);
+        free(longer);
+        free(out);
+    }
+    /* Directories of other projects, and a path with more candidates than are tried. */
+    assert_go_source("/home/ann/src/project/src/zzz/a.go", NULL);
+    assert_go_source("/home/gopher/project/src/zzz/a.go", NULL);
+    assert_go_source("/opt/tool/1.26.8/x64/src/zzz/a.go", NULL);
+    assert_go_source("/opt/google/3p/src/zzz/a.go", NULL);
+    assert_go_source("/opt/go/1.26.8/a/b/src/zzz/a.go", NULL);
+    assert_go_source("/go/src/go/src/go/src/go/src/zzz/a.go", "library");
+    assert_go_source("/go/src/go/src/go/src/go/src/go/src/zzz/a.go", NULL);
+    unsetenv("GOROOT");
+    free(root);
+}
+
 static void a_pasted_text_replaces_a_file(void **state)
 {
     struct err err = ERR_INIT;
@@ -535,6 +580,7 @@ int main(void)
         cmocka_unit_test(paths_are_cut),
         SCRATCH(only_regular_files_are_sources),
         SCRATCH(sources_of_go_are_found_where_this_machine_has_them),
+        SCRATCH(the_standard_library_is_found_from_all_usual_places),
         SCRATCH(a_pasted_text_replaces_a_file),
         SCRATCH(other_files_are_shown_only_on_request),
         cmocka_unit_test(a_line_too_long_ends_a_source),
