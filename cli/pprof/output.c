@@ -30,7 +30,7 @@ static const struct output_type {
     enum report_format format;
     const char *picture; /* graphviz's format; NULL: no picture */
     const char *suffix;  /* of the file for a viewer or instead of a terminal; NULL: a terminal can show it */
-    const char *viewer;  /* a program, or "" for browsers; NULL: none */
+    const char *viewer;  /* a command, or "" for browsers; NULL: none */
 } output_types[PPROF_OUTPUTS] = {
     [PPROF_CALLGRIND] = {REPORT_CALLGRIND, NULL, ".callgraph.out", NULL},
     [PPROF_COMMENTS] = {REPORT_COMMENTS, NULL, NULL, NULL},
@@ -40,7 +40,7 @@ static const struct output_type {
     [PPROF_EVINCE] = {REPORT_DOT, "pdf", ".pdf", "evince"},
     [PPROF_FOLDED] = {REPORT_FOLDED, NULL, NULL, NULL},
     [PPROF_GIF] = {REPORT_DOT, "gif", ".gif", NULL},
-    [PPROF_GV] = {REPORT_DOT, "ps", ".ps", "gv"},
+    [PPROF_GV] = {REPORT_DOT, "ps", ".ps", "gv --noantialias"},
     [PPROF_KCACHEGRIND] = {REPORT_CALLGRIND, NULL, ".grind", "kcachegrind"},
     [PPROF_LIST] = {REPORT_LIST, NULL, NULL, NULL},
     [PPROF_PDF] = {REPORT_DOT, "pdf", ".pdf", NULL},

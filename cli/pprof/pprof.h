@@ -154,8 +154,8 @@ int pprof_write_shell_report(const struct pprof_options *o, struct profile *p, s
 /* Waits until keep_until, then removes the files. */
 void pprof_session_end(struct pprof_session *session);
 
-/* Opens a file in the program `viewer`; "": in the first browser that starts. If `session` is NULL, waits
- * until the viewer ends. */
+/* Opens a file in `viewer`, a program and its arguments with blanks between them; "": in the first browser
+ * that starts. The file is the last argument. If `session` is NULL, waits until the viewer ends. */
 int pprof_open_viewer(const char *viewer, const char *path, struct pprof_session *session, struct err *err);
 
 /* Opens a file in a browser, and does not wait for the browser's end. */

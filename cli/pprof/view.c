@@ -35,25 +35,46 @@ static int wait_for_viewer(const char *viewer, pid_t pid, struct err *err)
     return 0;
 }
 
-/* Without a session, waits until the viewer ends. `error_fd` becomes the viewer's standard error; -1:
- * /dev/null. */
-static int start_viewer(const char *viewer, const char *path, int error_fd, struct pprof_session *session,
-                        struct err *err)
+/* Starts the words of a command and then `path`. On success, waits for the viewer's end unless there is a
+ * session. */
+static int start_command(const struct strlist *words, const char *path, int error_fd,
+                         struct pprof_session *session, struct err *err)
 {
-    const char *argv[4] = {viewer, path, NULL, NULL};
-    if (strcmp(viewer, "gv") == 0) {
-        argv[1] = "--noantialias";
-        argv[2] = path;
-    }
+    const char **argv = calloc(words->n + 2, sizeof *argv);
+    if (!argv)
+        return err_nomem(err);
+    for (size_t i = 0; i < words->n; i++)
+        argv[i] = words->items[i];
+    argv[words->n] = path;
     int fds[3] = {-1, -1, error_fd};
     pid_t pid;
-    if (proc_start(argv, fds, &pid, err) < 0)
+    int rc = proc_start(argv, fds, &pid, err);
+    free(argv);
+    if (rc < 0)
         return -1;
     if (!session)
-        return wait_for_viewer(viewer, pid, err);
+        return wait_for_viewer(words->items[0], pid, err);
     /* The viewer may outlive the shell; init then reaps it. */
     session->keep_until = clock_deadline(VIEW_MS);
     return 0;
+}
+
+/* Starts a viewer: a program, and its arguments after blanks as upstream splits $BROWSER. `error_fd` becomes
+ * its standard error; -1: /dev/null. Without a session, waits until it ends. */
+static int start_viewer(const char *viewer, const char *path, int error_fd, struct pprof_session *session,
+                        struct err *err)
+{
+    struct strlist words = {0};
+    int rc = 0;
+    for (const char *word = viewer + strspn(viewer, " "); rc == 0 && *word;) {
+        size_t n = strcspn(word, " ");
+        rc = strlist_addn(&words, word, n, err);
+        word += n + strspn(word + n, " ");
+    }
+    if (rc == 0)
+        rc = start_command(&words, path, error_fd, session, err);
+    strlist_release(&words);
+    return rc;
 }
 
 /* Tries one browser after the other. Drops their messages, because a later browser may succeed. The error
@@ -71,7 +92,7 @@ static int start_browser(const char *path, struct pprof_session *session, struct
     int rc = -1;
     for (size_t i = 0; rc < 0 && i < sizeof browsers / sizeof *browsers; i++) {
         struct err why = ERR_INIT;
-        if (!browsers[i] || !*browsers[i])
+        if (!browsers[i] || !browsers[i][strspn(browsers[i], " ")])
             continue;
         rc = start_viewer(browsers[i], path, -1, session, &why);
         if (rc < 0 && (i == 0 || why.kind != ERR_NOT_FOUND))

@@ -139,6 +139,30 @@ B
     [[ -z $(ls -A "$TMPDIR") ]] || fail "$(ls -A "$TMPDIR")"
 }
 
+@test "\$BROWSER may have arguments, and the picture is the last one" {
+    cat >browser <<'B'
+#!/bin/sh
+printf '%s\n' "$@" >arguments
+B
+    chmod +x browser
+    BROWSER=" $PWD/browser --new-window  -P me " run_profgrab pprof -web heap.pb.gz
+    assert_status 0
+    mapfile -t lines <arguments
+    assert_equal "${lines[*]:0:3}" '--new-window -P me'
+    [[ ${#lines[@]} == 4 && ${lines[3]} == *.svg ]] || fail "$(cat arguments)"
+    # -gv has an argument of its own.
+    cp browser gv
+    PATH=$PWD:$PATH run_profgrab pprof -gv heap.pb.gz
+    assert_status 0
+    mapfile -t lines <arguments
+    [[ ${#lines[@]} == 2 && ${lines[0]} == --noantialias && ${lines[1]} == *.ps ]] || fail "$(cat arguments)"
+    # An error names the program. Blanks alone are like no $BROWSER.
+    run --separate-stderr env BROWSER="$PWD/missing --new-window" DISPLAY= PATH="$PWD" "$profgrab_program" view heap.pb.gz
+    assert_stderr_has "no browser could be started: cannot start $PWD/missing: No such file"
+    run --separate-stderr env BROWSER='  ' DISPLAY= PATH="$PWD" "$profgrab_program" view heap.pb.gz
+    assert_stderr_has 'no browser was found'
+}
+
 @test "a full disk, a missing directory and a closed pipe are handled" {
     run_profgrab pprof -top -output /dev/full heap.pb.gz
     assert_status 2

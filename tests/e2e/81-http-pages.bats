@@ -62,12 +62,13 @@ status() {
 @test "the browser gets the address in a file that only the user can read, and no command line has the token" {
     cat >browser <<'SH'
 #!/bin/sh
-stat -c %a "$1" >mode && cp "$1" launcher.html && ps -eo args >processes && : >seen
+[ "$1" = --new-window ] && shift
+stat -c %a "$1" >mode && cp "$1" launcher.html && ps -eo args >processes && : >"seen.$#"
 SH
     chmod +x browser
-    export BROWSER=$PWD/browser
+    export BROWSER="$PWD/browser --new-window"
     serve --http
-    wait_for test -e seen
+    wait_for test -e seen.1
     assert_equal "$(cat mode)" 600
     grep -qF "content=\"0; url=$url\"" launcher.html
     grep -q profgrab-open- processes
