@@ -121,6 +121,17 @@ static int add_totals(struct view *v, struct err *err)
     return 0;
 }
 
+/* Returns the sample type of the command line, or else the profile's own. Links have numbers of nodes, and
+ * the page shows all sample types from one answer: the order of the nodes must not depend on the request's
+ * type. */
+static int find_ordering_type(const struct view *v, size_t *ret, struct err *err)
+{
+    struct err unknown = ERR_INIT;
+    return report_sample_index(v->profile, v->defaults->report.sample_index, ret, &unknown) < 0
+               ? report_sample_index(v->profile, NULL, ret, err)
+               : 0;
+}
+
 /* Changes the profile to what the flame graph shows. Shares refer to all samples, or with the parameter `rel`
  * to those that pass the filters. */
 static int filter_calls(struct view *v, struct err *err)
@@ -128,7 +139,7 @@ static int filter_calls(struct view *v, struct err *err)
     struct collected c = {.messages = &v->messages};
     const struct report_callbacks callbacks = {.say = say, .ctx = &c};
     struct report_settings *s = &v->options.report;
-    size_t type = 0;
+    size_t type = 0, ordering = 0;
     s->call_tree = true;
     s->trim = false;
     if (!v->options.granularity)
@@ -136,9 +147,10 @@ static int filter_calls(struct view *v, struct err *err)
     if ((!s->relative_percentages && add_totals(v, err) < 0) ||
         report_filter(v->profile, s, &callbacks, err) < 0 ||
         (s->relative_percentages && add_totals(v, err) < 0) ||
-        report_sample_index(v->profile, s->sample_index, &type, err) < 0)
+        report_sample_index(v->profile, s->sample_index, &type, err) < 0 ||
+        find_ordering_type(v, &ordering, err) < 0)
         return -1;
-    v->profile->default_sample_type = v->profile->sample_types[type].type;
+    v->profile->default_sample_type = v->profile->sample_types[ordering].type;
     return report_name_places(v->profile, err);
 }
 

@@ -473,6 +473,26 @@ test('Sample changes the type: in the flame graph without a request', () =>
         await until(page, () => /s$/.test(document.querySelector('.rows .c-flat').textContent));
     }));
 
+test('a zoom with another sample type shows the same frame after a reload', () =>
+    open('ui/flamegraph', { file: 'hostile/types.pb.gz' }, async (page) => {
+        const described = () => page.locator('.graph [role=status]').textContent();
+        const zoomed = /^main\.many, 500 \(99\.\d+%\)/;
+        await choose(page, 'Sample', 'objects');
+        await hasParameter(page, 'si', 'objects');
+        await page.locator('.graph canvas').focus();
+        for (const key of ['ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key);
+        await until(page, () => /[#&]z=\d/.test(location.hash));
+        assert.match(await described(), zoomed);
+        await page.reload();
+        await shows(page, 'flamegraph');
+        assert.match(await described(), zoomed);
+        // Without a chosen frame, key 3 takes the heaviest function of this sample type.
+        await page.goto(new URL('flamegraph?si=objects&sf=main.(few|many)', page.url()).href);
+        await shows(page, 'flamegraph');
+        await page.keyboard.press('3');
+        await until(page, () => document.querySelector('.sandwich h2')?.textContent === 'main.many');
+    }));
+
 test('top: Sum % adds up the flat values down to each row, in the order of the table', () =>
     open('ui/top', {}, async (page) => {
         const shares = (column) => page.locator(`.rows .c-${column}`).evaluateAll((cells) => cells.map((cell) => parseFloat(cell.textContent)));

@@ -7,6 +7,7 @@ DIR/million.pb.gz     a million functions
 DIR/difference.pb.gz  negative values
 DIR/base.pb.gz        a base for it
 DIR/namesakes.pb.gz   a heap profile of two functions with one name in two files; values of hundreds of megabytes
+DIR/types.pb.gz       functions that are in another order by each of the two sample types
 DIR/folded.pb.gz      more calls than are drawn: main.main calls 250 functions, each of these the same 250, and these one
 """
 
@@ -107,6 +108,14 @@ def namesakes():
     return p
 
 
+def types():
+    p = odd.Profile(types=[("objects", "count"), ("space", "bytes")])
+    root, few, many, leaf = odd.chain(p, ["main.main", "main.few", "main.many", "main.leaf"])
+    p.sample([leaf, few, root], [1, 300 << 20])
+    p.sample([leaf, many, root], [500, 100 << 20])
+    return p
+
+
 def labels():
     """Labels whose keys and values have the characters that separate the parts of a tagfocus."""
     p = odd.Profile(types=[("cpu", "nanoseconds")])
@@ -148,6 +157,7 @@ def main(directory):
     write(os.path.join(directory, "difference.pb.gz"), difference())
     write(os.path.join(directory, "base.pb.gz"), base())
     write(os.path.join(directory, "namesakes.pb.gz"), namesakes())
+    write(os.path.join(directory, "types.pb.gz"), types())
     write(os.path.join(directory, "folded.pb.gz"), folded())
     write(os.path.join(directory, "labels.pb.gz"), labels())
     write(os.path.join(directory, "many_labels.pb.gz"), many_labels())

@@ -5,7 +5,7 @@ import { element } from '../text.js';
 import { profileOf } from '../data.js';
 import { placeNumber } from '../location.js';
 import { makeMinimap } from '../minimap.js';
-import { pathTo, SMALLER_CALLS } from '../tree.js';
+import { heaviestChild, pathTo, SMALLER_CALLS, weigh } from '../tree.js';
 import { parameterOf, selectedType } from './address.js';
 import { isEnded } from './answers.js';
 import { makeIdentities } from './identity.js';
@@ -33,7 +33,7 @@ function underForNode({ tree, numbers }, node, under) {
 
 /**
  * One tree of calls. whole: the view of all calls if this one has only those of one function, else null. Returns a view of
- * views.js, and {profile, textOf(name, file), textOfFunction(fn), indexOf(text)}: as in identity.js.
+ * views.js, and {profile, textOf(name, file), textOfFunction(fn), indexOf(text)}: as in identity.js, and heaviest().
  */
 function makeTreeView(answer, page, go, whole) {
     // The totals before the filters, if the server sends them.
@@ -58,6 +58,8 @@ function makeTreeView(answer, page, go, whole) {
     });
     const type = () => selectedType(page.address(), answer);
     const indexOf = (text) => identities.indexOf(text, type());
+    /** The heaviest node below the root, or -1. */
+    const heaviest = () => heaviestChild(profile.tree, weigh(profile.tree, type()), 0);
     let zoom = -1;
 
     function update(place) {
@@ -71,7 +73,7 @@ function makeTreeView(answer, page, go, whole) {
         minimap.update(zoom, type(), page.palette());
     }
 
-    return { ...view, profile, textOf, textOfFunction, indexOf, update, repaint };
+    return { ...view, profile, textOf, textOfFunction, indexOf, heaviest, update, repaint };
 }
 
 export function makeFlameView(answer, page) {
@@ -122,7 +124,7 @@ export function makeFlameView(answer, page) {
 
     function sandwich() {
         // Without a chosen frame, the heaviest function that the root calls.
-        const [view, fn] = shown.selected() >= 0 ? [shown, shown.selected()] : [whole, profile.tree.fn[1]];
+        const [view, fn] = shown.selected() >= 0 ? [shown, shown.selected()] : [whole, profile.tree.fn[whole.heaviest()]];
         if (fn >= 0) page.go({ fn: view.textOfFunction(fn), z: '' }, true);
     }
 

@@ -64,7 +64,7 @@ const help = makeHelp(
         ['Enter', 'in the search field: focus on the pattern'],
         ['u', 'undo the last change of filters', { u: undo }],
         ['1', 'from every view: flame graph, root at the top (stacks have no times here, so that it stands for the time order of speedscope)', { 1: () => turn('') }],
-        ['2', 'flame graph, root at the bottom; both have the heaviest calls at the left', { 2: () => turn('1') }],
+        ['2', 'flame graph, root at the bottom; both have the heaviest calls by the default sample type at the left', { 2: () => turn('1') }],
         ['3', 'callers and callees of the chosen function, else of the heaviest one that the root calls', { 3: sandwich }],
         ['↑  ↓', 'in top: the next row; with Shift, choose the rows between. Ctrl or Shift with a click chooses several'],
         ['+  −  0', 'size of the call graph, also by wheel or two fingers; arrow keys move it'],
