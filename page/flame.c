@@ -210,10 +210,9 @@ static int make_tree(struct tree_builder *builder, size_t max_nodes, struct err 
     f->n_types = p->n_sample_types < FLAME_MAX_TYPES ? p->n_sample_types : FLAME_MAX_TYPES;
     if (f->default_type >= f->n_types)
         f->default_type = 0;
-    if (flame_stacks_init(&builder->stacks, p, err) < 0)
-        return -1;
-    flame_stacks_keep(&builder->stacks, builder->wanted);
-    if (flame_tree_make(&builder->stacks, f->n_types, max_nodes, &builder->tree, err) < 0)
+    if (flame_stacks_init(&builder->stacks, p, err) < 0 ||
+        flame_stacks_keep(&builder->stacks, builder->wanted, err) < 0 ||
+        flame_tree_make(&builder->stacks, f->n_types, max_nodes, &builder->tree, err) < 0)
         return -1;
     return write_tree(builder, err) < 0 ? -1 : keep_functions(builder, max_nodes, err);
 }

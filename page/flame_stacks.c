@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "page/jsontext.h"
 #include "pprof/pprof.h"
 #include "base/banned.h"
 
@@ -131,28 +132,78 @@ int flame_stacks_init(struct flame_stacks *stacks, struct profile *profile, stru
 struct sample_query {
     const struct flame_stacks *stacks;
     const struct page_tree *wanted;
+    const bool *through; /* by function; NULL: any stack */
 };
 
 static bool is_wanted(void *ctx, struct profile *p, struct profile_sample *s)
 {
-    const struct flame_stacks *stacks = ((const struct sample_query *)ctx)->stacks;
-    const struct page_tree *wanted = ((const struct sample_query *)ctx)->wanted;
+    const struct sample_query *query = ctx;
+    const struct flame_stacks *stacks = query->stacks;
+    const struct page_tree *wanted = query->wanted;
     size_t n_equal = 0;
-    bool is_through = !wanted->through;
+    bool is_through = !query->through;
     for (uint32_t frame = s->depth; frame-- > 0 && (n_equal < wanted->n_under || !is_through);) {
         uint32_t location = profile_frame_at(p, s->stack_at + frame);
         for (uint32_t at = stacks->calls_at[location]; at < stacks->calls_at[location + 1]; at++) {
             if (n_equal < wanted->n_under && stacks->calls[at] != wanted->under[n_equal++])
                 return false;
-            is_through = is_through || stacks->calls[at] == *wanted->through;
+            is_through = is_through || query->through[stacks->calls[at]];
         }
     }
     return is_through && n_equal == wanted->n_under;
 }
 
-void flame_stacks_keep(const struct flame_stacks *stacks, const struct page_tree *wanted)
+/* Whether the text is NAME, or NAME FILE. */
+static bool is_name(struct str text, struct str name, struct str file)
 {
-    report_keep(stacks->p, is_wanted, &(struct sample_query){stacks, wanted});
+    if (text.n < name.n || memcmp(text.p, name.p, name.n) != 0)
+        return false;
+    struct str rest = {text.p + name.n, text.n - name.n};
+    return rest.n == 0 || (rest.p[0] == ' ' && str_equal((struct str){rest.p + 1, rest.n - 1}, file));
+}
+
+/* Whether the text names the function by its name in the profile, or by its name on the page. */
+static bool is_named(const struct flame_stacks *stacks, const struct flame_function *function,
+                     struct str text)
+{
+    char shown_name[JSONTEXT_MAX_NAME], shown_file[JSONTEXT_MAX_NAME];
+    struct str name = profile_str(stacks->p, function->name), file = profile_str(stacks->p, function->file);
+    if (is_name(text, name, file))
+        return true;
+    text_printable(shown_name, sizeof shown_name, name.p, name.n);
+    text_printable(shown_file, sizeof shown_file, file.p, file.n);
+    return is_name(text, str_of(shown_name), str_of(shown_file));
+}
+
+/* Marks the functions that a stack of the tree must have one of. `ret` has room for all functions. */
+static int mark_through(const struct flame_stacks *stacks, const struct page_tree *wanted, bool *ret,
+                        struct err *err)
+{
+    size_t n = 0;
+    if (wanted->through && *wanted->through < stacks->n_functions)
+        ret[*wanted->through] = true;
+    for (size_t i = 0; wanted->through_name && i < stacks->n_functions; i++) {
+        if (!is_named(stacks, &stacks->functions[i], str_of(wanted->through_name)))
+            continue;
+        ret[i] = true;
+        n++;
+    }
+    return wanted->through_name && n == 0
+               ? err_set(err, ERR_NOT_FOUND, "no function has the name %s", wanted->through_name)
+               : 0;
+}
+
+int flame_stacks_keep(const struct flame_stacks *stacks, const struct page_tree *wanted, struct err *err)
+{
+    bool has_through = wanted->through || wanted->through_name;
+    bool *through = has_through ? calloc(stacks->n_functions + 1, sizeof *through) : NULL;
+    int rc = has_through && !through ? err_nomem(err) : 0;
+    if (rc == 0 && through)
+        rc = mark_through(stacks, wanted, through, err);
+    if (rc == 0)
+        report_keep(stacks->p, is_wanted, &(struct sample_query){stacks, wanted, through});
+    free(through);
+    return rc;
 }
 
 void flame_stacks_scale(const struct flame_stacks *stacks, size_t n_types, double *ret)

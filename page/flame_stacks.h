@@ -18,7 +18,7 @@ int flame_stacks_init(struct flame_stacks *stacks, struct profile *profile, stru
 void flame_stacks_release(struct flame_stacks *stacks);
 
 /* Removes the samples that the tree does not have from the profile. */
-void flame_stacks_keep(const struct flame_stacks *stacks, const struct page_tree *wanted);
+int flame_stacks_keep(const struct flame_stacks *stacks, const struct page_tree *wanted, struct err *err);
 
 static inline void flame_stacks_add_values(int64_t *to, const int64_t *values, size_t n)
 {

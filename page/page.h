@@ -130,12 +130,15 @@ const char *page_policy(void);
 /* ---- data for the page of pprof -http ------------------------------------------------------------------ */
 
 /* What a tree has: the samples whose stacks begin with the functions `under`, and contain the function
- * `through`. Functions have the numbers that another tree of the profile has sent. */
+ * `through`, or a function that `through_name` names: NAME, or NAME FILE. Functions have the numbers and
+ * names that another tree of the profile has sent. If no function has the name, the tree fails with
+ * ERR_NOT_FOUND. */
 struct page_tree {
     const uint32_t *under;
     size_t n_under;
-    const uint32_t *through; /* NULL: any stack */
-    bool with_sums;          /* if calls are folded: the values of each function over all calls */
+    const uint32_t *through;  /* NULL: any stack */
+    const char *through_name; /* NULL: any stack */
+    bool with_sums;           /* if calls are folded: the values of each function over all calls */
 };
 
 /* Adds a call tree of a profile as JSON (docs/formats.md), which web/data.js reads. Changes the profile. The

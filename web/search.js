@@ -15,7 +15,7 @@ export function patternOfName(name) {
 export const patternOfNames = (names) => names.map(patternOfName).join('|');
 
 /** Returns the name from which patternOfName() made the pattern; null for any other pattern. */
-function nameOfPattern(pattern) {
+export function nameOfPattern(pattern) {
     const made = pattern.match(/^\^((?:[^\\^$.*+?()[\]{}|]|\\[\\^$.*+?()[\]{}|])*)\$$/);
     return made && made[1].replace(/\\(.)/g, '$1');
 }

@@ -180,13 +180,13 @@ static int read_numbers(const char *parameter, const char *text, uint32_t **ret,
 }
 
 /* The parameters `under` and `through` name functions by the numbers that the flame graph of the same profile
- * and filters has sent. */
+ * and filters has sent. `through_name` has the name of a function that this graph may lack. */
 static int make_flamegraph(struct view *v, struct buf *ret, struct err *err)
 {
     const char *under = delegate_parameter(v->request, "under"),
                *through = delegate_parameter(v->request, "through");
     uint32_t *path = NULL, *function = NULL;
-    struct page_tree wanted = {0};
+    struct page_tree wanted = {.through_name = delegate_parameter(v->request, "through_name")};
     size_t n = 0;
     int rc = under ? read_numbers("under", under, &path, &wanted.n_under, err) : 0;
     if (rc == 0 && through)
@@ -195,7 +195,7 @@ static int make_flamegraph(struct view *v, struct buf *ret, struct err *err)
     wanted.through = n > 0 ? function : NULL;
     /* The page asks for the sums of functions only where it shows them at once: they take as long as the
      * tree. */
-    wanted.with_sums = v->is_frozen || wanted.through;
+    wanted.with_sums = v->is_frozen || wanted.through || wanted.through_name;
     if (rc == 0 && (rc = filter_calls(v, err)) == 0)
         rc = page_data_profile(v->profile, &wanted, ret, err);
     free(path);

@@ -14,6 +14,9 @@ after(end);
 /** The function in which the fixture uses the processor. */
 const BUSY = 'main.burnCycles';
 const BUSY_PATTERN = '^main\\.burnCycles$';
+/** A function of folded.pb.gz that has only folded calls. */
+const RARE = 'app/rare.(*Cache[go.shape.int]).Get';
+const RARE_PATTERN = '^app/rare\\.\\(\\*Cache\\[go\\.shape\\.int\\]\\)\\.Get$';
 const TIMEOUT = 15000;
 const TITLES = { flamegraph: 'Flame graph', graph: 'Graph', top: 'Top', peek: 'Peek', source: 'Source', disasm: 'Disassembly', tags: 'Tags' };
 const VIEWS = Object.keys(TITLES);
@@ -574,6 +577,54 @@ test('a profile with more calls than are drawn: a zoom and a function ask for th
         await until(page, () => /are in folded calls, which are not drawn here/.test(document.querySelector('.sandwich-head')?.textContent));
         // Most of its calls are folded, also if the server sends no others.
         assert.match(await facts.textContent(), /with all it calls 2\.18hrs \(100%\).*itself 2\.18hrs \(100%\)/);
+    }));
+
+test('a function that has only folded calls has callers and callees: in links of Top, with p and with key 3', () =>
+    open('ui/flamegraph', { file: 'hostile/folded.pb.gz', errors: /400/ }, async (page, requests) => {
+        const base = page.url().replace(/ui.*/, '');
+        const visit = (path) => page.goto(base + path);
+        const title = page.locator('.sandwich h2');
+        const isShown = () => until(page, () => /with all it calls 700ns/.test(document.querySelector('.sandwich .facts')?.textContent));
+        const says = (text) => until(page, (expected) => document.querySelector('[role=alert]').textContent === expected, text);
+        await visit(`ui/flamegraph?trim=f#fn=${encodeURIComponent(RARE)}`);
+        await isShown();
+        assert.equal(await title.textContent(), RARE);
+        assert.equal(await alert(page), '');
+        assert.ok(requests.some((request) => /[?&]through_name=/.test(request)), requests.join());
+        // Its caller has only folded calls, too.
+        await page.locator('.sandwich canvas').first().focus();
+        for (const key of ['ArrowUp', 'Enter']) await page.keyboard.press(key);
+        await until(page, () => document.querySelector('.sandwich h2')?.textContent === 'app/rare.caller');
+        await isShown();
+        await visit(`ui/flamegraph?p=${encodeURIComponent(RARE_PATTERN)}`);
+        await isShown();
+        assert.equal(await title.textContent(), RARE);
+        await visit('ui/flamegraph?p=rare');
+        await says('p=rare: no function of the drawn calls matches; the filter focus (f) also finds functions of folded calls');
+        for (const path of ['ui/flamegraph#fn=nosuchfunction', 'ui/flamegraph?p=^nosuchfunction$']) {
+            await visit('ui/top');
+            await visit(path);
+            await says('no function has the name nosuchfunction');
+            await page.locator('.graph canvas').waitFor();
+        }
+        // The rows of Top without a limit, by the link and by key 3.
+        for (const go of [() => page.getByRole('link', { name: 'Callers and callees' }).click(), () => page.keyboard.press('3')]) {
+            await visit('ui/top?trim=f');
+            await shows(page, 'top');
+            await rows(page).filter({ hasText: RARE }).click();
+            await go();
+            await isShown();
+            assert.equal(await title.textContent(), RARE);
+        }
+        await visit('ui/flamegraph#fn=nosuchfunction');
+        await says('no function has the name nosuchfunction');
+        // A request that failed is not repeated until the reader chooses another function.
+        const n = requests.length;
+        await search(page).fill('main');
+        await until(page, () => /function/.test(document.querySelector('.notice').textContent));
+        assert.equal(requests.length, n);
+        await visit(`ui/flamegraph?f=branch.B1#fn=${encodeURIComponent(RARE)}`);
+        await says(`no sample that is shown has the function ${RARE}`);
     }));
 
 test('Compare: one of several sources, and the change from one to another', () =>

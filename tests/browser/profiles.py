@@ -8,7 +8,8 @@ DIR/difference.pb.gz  negative values
 DIR/base.pb.gz        a base for it
 DIR/namesakes.pb.gz   a heap profile of two functions with one name in two files; values of hundreds of megabytes
 DIR/types.pb.gz       functions that are in another order by each of the two sample types
-DIR/folded.pb.gz      more calls than are drawn: main.main calls 250 functions, each of these the same 250, and these one
+DIR/folded.pb.gz      more calls than are drawn: main.main calls 250 functions, each of these the same 250, and these one;
+                       the calls of app/rare are always folded
 """
 
 import gzip
@@ -97,6 +98,9 @@ def folded(n=250):
     for i, branch in enumerate(rest[:n]):
         for leaf in rest[n:]:
             p.sample([common, leaf, branch, root], [1000000 * (n - i)])
+    # A function that has only folded calls, and its caller, which has too.
+    rare, hidden = odd.chain(p, ["app/rare.(*Cache[go.shape.int]).Get", "app/rare.caller"])
+    p.sample([rare, hidden, rest[n - 1], root], [700])
     return p
 
 

@@ -1,7 +1,7 @@
 // The flame graph of the pprof page: the view of a profile in report.html, with the page's own search field and filters.
 // The server folds the lightest calls of a large profile. A zoom, and the view of one function, ask for them.
 
-import { element } from '../text.js';
+import { cut, element, visible } from '../text.js';
 import { profileOf } from '../data.js';
 import { placeNumber } from '../location.js';
 import { makeMinimap } from '../minimap.js';
@@ -32,15 +32,15 @@ function underForNode({ tree, numbers }, node, under) {
 }
 
 /**
- * One tree of calls. whole: the view of all calls if this one has only those of one function, else null. Returns a view of
- * views.js, and {profile, textOf(name, file), textOfFunction(fn), indexOf(text)}: as in identity.js, and heaviest().
+ * One tree of calls. part: null if the tree has all calls, else {textOf: that of the view of all calls, isOfFunction: as in
+ * profile.js}. Returns a view of views.js, and {profile, textOf(name, file), textOfFunction(fn), indexOf(text)}: as in identity.js, and heaviest().
  */
-function makeTreeView(answer, page, go, whole) {
+function makeTreeView(answer, page, go, part) {
     // The totals before the filters, if the server sends them.
     const { totals = null, totalsAreOfBase, isDifference } = answer;
     const profile = { ...profileOf(answer.data), totals, totalsAreOfBase, isDifference };
     const identities = makeIdentities(profile);
-    const textOf = (name, file) => (whole ? whole.textOf(name, file) : identities.textOf(name, file));
+    const textOf = (name, file) => (part ? part.textOf(name, file) : identities.textOf(name, file));
     const textOfFunction = (fn) => textOf(profile.nameOf(fn), profile.fileOf(fn));
     const entry = { title: answer.title, kind: kindOf(profile) };
     const goByName = (changes, step) => {
@@ -53,7 +53,7 @@ function makeTreeView(answer, page, go, whole) {
         search: page.searchField,
         actionsOf: (name) => page.actionsOf(name),
         zoomUnfolds: !page.isFrozen,
-        isOfFunction: whole !== null,
+        isOfFunction: part !== null && part.isOfFunction,
         instead: element('p', { class: 'quiet' }, page.link({ view: 'top' }, {}, 'Top'), ' has the figures of all functions: they include folded calls'),
     });
     const type = () => selectedType(page.address(), answer);
@@ -81,7 +81,7 @@ export function makeFlameView(answer, page) {
     const { profile } = whole;
     const node = element('div', {}, whole.node);
     /** The calls of the function `name`, which the server sends if the tree has folded calls. */
-    const ofFunction = { name: '', view: null };
+    const ofFunction = { name: '', view: null, hasFailed: false };
     let shown = whole;
 
     function go(changes, step) {
@@ -96,9 +96,10 @@ export function makeFlameView(answer, page) {
     }
 
     function update(place) {
-        const isFolded = !page.isFrozen && place.fn && profile.numbers && whole.indexOf(place.fn) !== '';
-        if (isFolded && ofFunction.name !== place.fn) askForFunction(place.fn);
-        show(isFolded && ofFunction.view ? ofFunction.view : whole, place);
+        const isAsked = !page.isFrozen && place.fn && profile.numbers;
+        if (ofFunction.hasFailed && ofFunction.name !== place.fn) ofFunction.name = '';
+        if (isAsked && ofFunction.name !== place.fn) askForFunction(place.fn);
+        show(isAsked && ofFunction.view ? ofFunction.view : whole, place);
     }
 
     function show(view, place) {
@@ -107,17 +108,28 @@ export function makeFlameView(answer, page) {
         view.update(place);
     }
 
+    /** A function that has only folded calls has no number: the server knows its name. */
     async function askForFunction(name) {
-        Object.assign(ofFunction, { name, view: null });
+        Object.assign(ofFunction, { name, view: null, hasFailed: false });
+        const index = whole.indexOf(name);
         try {
-            const part = await page.ask({ through: String(profile.numbers[Number(whole.indexOf(name))]) });
+            const part = await page.ask(index === '' ? { through_name: name } : { through: String(profile.numbers[Number(index)]) });
             if (ofFunction.name !== name || page.answer() !== answer) return;
-            ofFunction.view = makeTreeView(part, page, go, whole);
+            const view = makeTreeView(part, page, go, { textOf: whole.textOf, isOfFunction: index !== '' });
+            if (view.profile.tree.n < 2) return fail(`no sample that is shown has the function ${cut(visible(name))}`);
+            ofFunction.view = view;
             if (page.place().fn === name) update(page.place());
         } catch (e) {
-            ofFunction.name = '';
-            if (!isEnded(e)) page.fail(e.message);
+            if (ofFunction.name !== name) return;
+            if (isEnded(e)) ofFunction.name = '';
+            else fail(e.message);
         }
+    }
+
+    /** Does not ask again before the reader has chosen another function. */
+    function fail(text) {
+        ofFunction.hasFailed = true;
+        page.fail(text);
     }
 
     const chosen = () => (shown.selected() >= 0 ? shown.profile.nameOf(shown.selected()) : '');

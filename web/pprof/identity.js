@@ -46,5 +46,12 @@ export function makeIdentities(profile) {
         return [];
     }
 
-    return { textOf: (name, file) => ((known().get(name) || []).length > 1 ? `${name} ${file}` : name), indexOf };
+    /** The function may be one of another answer with the same filters. */
+    function textOf(name, file) {
+        const functions = known().get(name) || [];
+        const isOnly = functions.length < 2 && functions.every((fn) => profile.fileOf(fn) === file);
+        return isOnly ? name : `${name} ${file}`;
+    }
+
+    return { textOf, indexOf };
 }

@@ -292,6 +292,46 @@ static void a_tree_has_the_wanted_samples(void **state)
     profile_free(p);
 }
 
+static struct profile *new_namesakes(void)
+{
+    static const struct {
+        const char *name, *file;
+    } functions[] = {{"cmp", "a.c"}, {"cmp", "b.c"}, {"cmp.x", ""}, {"[unnamed file]", ""}};
+    struct profile *p = new_profile(1);
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        uint32_t function = add_function(p, functions[i].name, functions[i].file),
+                 at = add_location(p, &function, 1);
+        add_sample(p, &at, 1, &(int64_t){(int64_t)1 << i});
+    }
+    return p;
+}
+
+/* A text without a file names all functions of this name. */
+static void a_tree_has_the_samples_through_a_name(void **state)
+{
+    static const struct {
+        const char *name;
+        uint64_t weight;
+    } cases[] = {{"cmp", 3}, {"cmp b.c", 2}, {"cmp a.c", 1}, {"cmp.x", 4}, {"[unnamed file]", 8}};
+    static const char *const unknown[] = {"", "cm", "cmp c.c", "cmp ", "cmp b.c ", "cmp.x a.c"};
+    struct err err = ERR_INIT;
+    struct flame *f = NULL;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct profile *p = new_namesakes();
+        assert_ok(flame_new(p, &(struct page_tree){.through_name = cases[i].name}, 100, &f, &err), &err);
+        assert_int_equal(node_weight(f, 0), cases[i].weight);
+        flame_free(f);
+        profile_free(p);
+    }
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+        struct profile *p = new_namesakes();
+        assert_int_equal(flame_new(p, &(struct page_tree){.through_name = unknown[i]}, 100, &f, &err), -1);
+        assert_int_equal(err.kind, ERR_NOT_FOUND);
+        profile_free(p);
+    }
+}
+
 static void light_nodes_are_folded(void **state)
 {
     struct profile *p = new_profile(1);
@@ -785,6 +825,7 @@ int main(void)
         cmocka_unit_test(folding_preserves_sums),
         cmocka_unit_test(the_sums_of_functions_have_folded_calls),
         cmocka_unit_test(a_tree_has_the_wanted_samples),
+        cmocka_unit_test(a_tree_has_the_samples_through_a_name),
         cmocka_unit_test(light_nodes_are_folded),
         cmocka_unit_test(stacks_too_deep_are_folded),
         cmocka_unit_test(many_inlined_calls_are_drawn_within_twenty_seconds),
