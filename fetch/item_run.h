@@ -25,16 +25,16 @@ struct item_run {
     struct err unreachable;     /* why there is no connection; ERR_NONE: there is one */
 };
 
-const struct plan_item *item_run_planned(const struct item_run *w);
+const struct plan_item *item_run_planned(const struct item_run *r);
 
 /* Reports the item's state to the observer. The callback `progress` of item_context; ctx: the item_run. */
 void item_run_report_progress(void *ctx, uint64_t bytes, int64_t elapsed_ms);
 
 /* Fetches the item, with retries. Describes the result in *ret in every case; the caller releases it. */
-void item_run_with_retries(struct item_run *w, struct fetch_item *ret);
+void item_run_with_retries(struct item_run *r, struct fetch_item *ret);
 
-/* Waits at the barrier and sets w->start and w->send_ahead_ms. If waiting fails, the item starts at once. */
-void item_run_join_barrier(struct item_run *w);
+/* Waits at the barrier and sets r->start and r->send_ahead_ms. If waiting fails, the item starts at once. */
+void item_run_join_barrier(struct item_run *r);
 
 /* Returns whether item i begins together with the other targets' items. */
 bool service_run_starts_together(const struct service_run *run, size_t i);

@@ -107,9 +107,10 @@ static int add_request(struct request_list *l, const struct request *r, struct e
     for (size_t i = 0; i < l->n; i++)
         if (is_same(&l->items[i], r))
             return 0;
-    if (l->n == REQUESTS_MAX)
-        return err_set(err, ERR_USAGE, "a service cannot be asked for more than %d kinds and paths",
-                       REQUESTS_MAX);
+    if (l->n == REQUESTS_MAX) {
+        err_set(err, ERR_USAGE, "a service cannot be asked for more than %d kinds and paths", REQUESTS_MAX);
+        return err_hint(err, "ask for them in several runs");
+    }
     if (array_reserve((void **)&l->items, &l->cap, l->n + 1, sizeof *l->items, err) < 0)
         return -1;
     l->items[l->n++] = *r;

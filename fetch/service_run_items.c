@@ -14,16 +14,16 @@
 /* ---- the later one of a pair --------------------------------------------------------------------------- */
 
 /* Waits until the first of the pair is `pair_ms` old. Cancelling ends the wait; the caller checks for it. */
-static void wait_for_pair(struct item_run *w)
+static void wait_for_pair(struct item_run *r)
 {
-    const struct service_run *run = w->run;
-    int64_t began = run->plan.items[item_run_planned(w)->other_of_pair].began,
+    const struct service_run *run = r->run;
+    int64_t began = run->plan.items[item_run_planned(r)->other_of_pair].began,
             due = began + run->context->grab->options.pair_ms;
     if (began == 0 || clock_now() >= due)
         return;
-    w->waiting = "the second of the pair comes later";
-    item_run_report_progress(w, 0, clock_now() - began);
-    w->waiting = NULL;
+    r->waiting = "the second of the pair comes later";
+    item_run_report_progress(r, 0, clock_now() - began);
+    r->waiting = NULL;
     fd_wait(-1, 0, due, run->context->grab->access.cancel_fd, NULL);
 }
 
@@ -53,84 +53,84 @@ static void record_result(struct service_run *run, struct fetch_item *item)
     pthread_mutex_unlock(&run->mutex);
 }
 
-static void fetch_now(struct item_run *w, struct fetch_item *item)
+static void fetch_now(struct item_run *r, struct fetch_item *item)
 {
-    struct service_run *run = w->run;
-    run->plan.items[w->index].began = clock_now();
-    if (w->start.at == 0 || w->concurrent_kinds)
-        item_run_report_progress(w, 0, 0);
-    item_run_with_retries(w, item);
+    struct service_run *run = r->run;
+    run->plan.items[r->index].began = clock_now();
+    if (r->start.at == 0 || r->concurrent_kinds)
+        item_run_report_progress(r, 0, 0);
+    item_run_with_retries(r, item);
     if (!item->file[0]) /* there is no file to compare the later item with */
-        run->plan.items[w->index].began = 0;
+        run->plan.items[r->index].began = 0;
     /* A repeated request began after the other targets. */
-    w->start.late |= w->kept_attempt > 1;
-    sync_record(run->context->sync, &w->start, item_run_planned(w), run->clock.known ? run->clock.skew_ms : 0,
+    r->start.late |= r->kept_attempt > 1;
+    sync_record(run->context->sync, &r->start, item_run_planned(r), run->clock.known ? run->clock.skew_ms : 0,
                 item);
     record_result(run, item);
 }
 
 /* Returns whether to fetch the item; if not, `item` has the reason. */
-static bool may_fetch(struct item_run *w, struct fetch_item *item)
+static bool may_fetch(struct item_run *r, struct fetch_item *item)
 {
-    struct service_run *run = w->run;
+    struct service_run *run = r->run;
     struct err stop = ERR_INIT;
-    if (item_run_planned(w)->absent)
-        item_absent(item_run_planned(w), item);
-    else if (item_run_planned(w)->left_out[0])
-        item_leave_out(item_run_planned(w), item_run_planned(w)->left_out, item);
-    else if (w->unreachable.kind != ERR_NONE)
-        item_skip(item_run_planned(w), &w->unreachable, item);
+    if (item_run_planned(r)->absent)
+        item_absent(item_run_planned(r), item);
+    else if (item_run_planned(r)->left_out[0])
+        item_leave_out(item_run_planned(r), item_run_planned(r)->left_out, item);
+    else if (r->unreachable.kind != ERR_NONE)
+        item_skip(item_run_planned(r), &r->unreachable, item);
     else if (!may_continue(run, &stop))
-        item_skip(item_run_planned(w), &stop, item);
+        item_skip(item_run_planned(r), &stop, item);
     else if (budget_check(run->context->budget, &stop) < 0)
-        item_leave_out(item_run_planned(w), stop.msg, item);
+        item_leave_out(item_run_planned(r), stop.msg, item);
     else
         return true;
     return false;
 }
 
 /* Waits for the other targets or for the pair, if the item needs it. */
-static void wait_for_others(struct item_run *w)
+static void wait_for_others(struct item_run *r)
 {
     struct fetch_item skipped;
     bool joins_barrier =
-        w->start.at == 0 && !w->group_has_waited && service_run_starts_together(w->run, w->index);
-    if (item_run_planned(w)->pair != 2 && !joins_barrier)
+        r->start.at == 0 && !r->group_has_waited && service_run_starts_together(r->run, r->index);
+    if (item_run_planned(r)->pair != 2 && !joins_barrier)
         return;
-    if (!may_fetch(w, &skipped)) {
+    if (!may_fetch(r, &skipped)) {
         fetch_item_release(&skipped);
         return;
     }
-    if (item_run_planned(w)->pair == 2)
-        wait_for_pair(w);
+    if (item_run_planned(r)->pair == 2)
+        wait_for_pair(r);
     if (joins_barrier)
-        item_run_join_barrier(w);
+        item_run_join_barrier(r);
 }
 
-static void fetch_one(struct item_run *w)
+static void fetch_one(struct item_run *r)
 {
-    struct service_run *run = w->run;
+    struct service_run *run = r->run;
     struct fetch_item item;
     struct item_context context = {.work = run->context->grab->directory,
                                    .directory = run->directory,
                                    .check = &run->context->budget->check,
                                    .cancel_fd = run->context->grab->access.cancel_fd};
-    const struct transfer *transfer = w->transfer ? w->transfer : run->transfer;
-    if (item_run_planned(w)->already_collected)
+    const struct transfer *transfer = r->transfer ? r->transfer : run->transfer;
+    if (item_run_planned(r)->already_collected)
         return;
     if (observe_is_resuming(run->context->observe) &&
-        recovered_adopt(item_run_planned(w), &context, transfer, &item)) {
-        run->plan.items[w->index].began = clock_now(); /* time unknown: see mark_collected */
+        recovered_adopt(item_run_planned(r), &context, transfer, &item)) {
+        run->plan.items[r->index].began = clock_now(); /* time unknown: see mark_collected */
         record_result(run, &item);
         observe_item(run->context->observe, run->target, &item);
         fetch_item_release(&item);
         return;
     }
-    wait_for_others(w);
-    if (may_fetch(w, &item))
-        fetch_now(w, &item);
+    wait_for_others(r);
+    if (may_fetch(r, &item))
+        fetch_now(r, &item);
     if (observe_is_resuming(run->context->observe))
-        recovered_resolve(item_run_planned(w), &context, &item);
+        recovered_resolve(item_run_planned(r), &context, &item);
     observe_item(run->context->observe, run->target, &item);
     fetch_item_release(&item);
 }
@@ -138,7 +138,7 @@ static void fetch_one(struct item_run *w)
 /* ---- side by side -------------------------------------------------------------------------------------- */
 
 struct parallel_item {
-    struct item_run run;
+    struct item_run item;
     pthread_t thread;
     bool started;
     char concurrent_kinds[160];
@@ -146,22 +146,22 @@ struct parallel_item {
 
 static void *run_parallel_item(void *ctx)
 {
-    struct item_run *w = &((struct parallel_item *)ctx)->run;
-    if (!item_run_planned(w)->already_collected && !item_run_planned(w)->left_out[0] &&
-        service_run_connect(w->run, &w->transfer, &w->unreachable) < 0)
-        w->transfer = NULL;
-    fetch_one(w);
-    transfer_free(w->transfer);
+    struct item_run *r = &((struct parallel_item *)ctx)->item;
+    if (!item_run_planned(r)->already_collected && !item_run_planned(r)->left_out[0] &&
+        service_run_connect(r->run, &r->transfer, &r->unreachable) < 0)
+        r->transfer = NULL;
+    fetch_one(r);
+    transfer_free(r->transfer);
     return NULL;
 }
 
 /* Sets concurrent_kinds: the kinds of the items from `first` on and before `end`, without this item's own. */
 static void name_others(struct parallel_item *p, size_t first, size_t end)
 {
-    const struct service_run *run = p->run.run;
+    const struct service_run *run = p->item.run;
     struct buf names = BUF_INIT(sizeof p->concurrent_kinds - 1);
     for (size_t i = first; i < end; i++)
-        if (i != p->run.index && !run->plan.items[i].already_collected && !run->plan.items[i].left_out[0])
+        if (i != p->item.index && !run->plan.items[i].already_collected && !run->plan.items[i].left_out[0])
             buf_addf(&names, "%s%.40s", names.len ? ", " : "", run->plan.items[i].kind);
     snprintf(p->concurrent_kinds, sizeof p->concurrent_kinds, "%s", buf_str(&names));
     buf_release(&names);
@@ -179,12 +179,12 @@ static void fetch_side_by_side(struct service_run *run, size_t first, size_t end
         wait_for_others(&waiter);
     for (size_t i = 0; parallel && i < n; i++) {
         struct parallel_item *p = &parallel[i];
-        p->run = (struct item_run){.run = run,
-                                   .index = first + i,
-                                   .concurrent_kinds = p->concurrent_kinds,
-                                   .group_has_waited = true,
-                                   .start = waiter.start,
-                                   .send_ahead_ms = waiter.send_ahead_ms};
+        p->item = (struct item_run){.run = run,
+                                    .index = first + i,
+                                    .concurrent_kinds = p->concurrent_kinds,
+                                    .group_has_waited = true,
+                                    .start = waiter.start,
+                                    .send_ahead_ms = waiter.send_ahead_ms};
         name_others(p, first, end);
         p->started = thread_start(&p->thread, run_parallel_item, p, NULL) == 0;
     }

@@ -17,7 +17,8 @@ struct flame_stacks {
 int flame_stacks_init(struct flame_stacks *stacks, struct profile *profile, struct err *err);
 void flame_stacks_release(struct flame_stacks *stacks);
 
-/* Removes the samples that the tree does not have from the profile. */
+/* Removes the samples that the tree does not have from the profile. ERR_NOT_FOUND: no function has the name
+ * wanted->through_name. */
 int flame_stacks_keep(const struct flame_stacks *stacks, const struct page_tree *wanted, struct err *err);
 
 static inline void flame_stacks_add_values(int64_t *to, const int64_t *values, size_t n)
